@@ -35,9 +35,10 @@ $(UV): Makefile
 	@$(VENV)/.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@touch $@
 
+# Compiled once here (ten seconds), or every kernel and every killed child compiles for itself.
 $(STAMP): pyproject.toml uv.lock $(UV)
 	@echo "== packages from uv.lock"
-	@$(UV) sync --locked --quiet
+	@$(UV) sync --locked --quiet --compile-bytecode
 	@touch $@
 
 run: venv  ## run every kata with papermill; leaves executed notebooks and report.html in OUT (out/run)

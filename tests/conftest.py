@@ -1,0 +1,30 @@
+"""What every test shares."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+REQUIRE_ALL = os.environ.get("LAB_REQUIRE_ALL") == "1"
+
+
+@pytest.fixture(scope="session")
+def system_program() -> Callable[..., str]:
+    """Finds a program of the system by any of its names: `system_program("chromium", "chromium-browser")`.
+
+    Where none is installed the test skips and says what to install; with `LAB_REQUIRE_ALL=1` it fails.
+    """
+
+    def find(*names: str) -> str:
+        for name in names:
+            if found := shutil.which(name):
+                return found
+        why = f"{names[0]} is not installed; install it, or CI's LAB_REQUIRE_ALL=1 would fail here"
+        if REQUIRE_ALL:
+            pytest.fail(f"{names[0]} is not installed and LAB_REQUIRE_ALL=1 lets no test skip for that")
+        pytest.skip(why)
+
+    return find
