@@ -12,7 +12,7 @@ VENV       := .venv
 BIN        := $(VENV)/bin
 UV         := $(VENV)/.uv/bin/uv
 STAMP      := $(VENV)/.synced
-OUT        ?= out/run
+OUT        := out/run-$(shell date +%Y%m%d-%H%M%S)
 
 # uv works on our .venv and on no other environment that happens to be active.
 export UV_PROJECT_ENVIRONMENT := $(VENV)
@@ -41,7 +41,8 @@ $(STAMP): pyproject.toml uv.lock $(UV)
 	@$(UV) sync --locked --quiet --compile-bytecode
 	@touch $@
 
-run: venv  ## run every kata with papermill; leaves executed notebooks and report.html in OUT (out/run)
+run: venv  ## run every kata; leaves executed notebooks and report.html in a new folder (OUT=...)
+	@mkdir -p $(dir $(OUT))
 	@$(BIN)/lab run --out $(OUT)
 
 lint: venv  ## ruff: rules and format
