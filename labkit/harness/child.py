@@ -1,0 +1,162 @@
+"""What runs in the process that gets killed.
+
+`python -m labkit.harness.child '{...}'` loads one handler from a file, gives it the world in a
+folder, and prints what it returns.  Started by hand it runs alone; started by a launcher it reports
+boundaries on a pipe.  Exit codes: 0 returned, the error's own for a labkit error, 1 for any other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, NoReturn
+
+from labkit.boundaries import Boundary
+from labkit.errors import BadHandler, LabError
+from labkit.harness.world import World
+
+DEMO_EXIT_CODE = 86
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+
+StopMode = Literal["never", "hold", "kill_self", "exit_86"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChildSpec:
+    """One child: which handler, in which world, and where it stops.
+
+    `stop` says how it stops at the boundary `stop_at`: `hold` reports it and waits to be killed,
+    `kill_self` sends itself SIGKILL, `exit_86` leaves at once without any clean-up.
+    """
+
+    folder: str
+    file: str
+    function: str
+    workflow_id: str = "order-1001"
+    run_number: int = 1
+    stop: StopMode = "never"
+    stop_at: str | None = None
+
+    @property
+    def command(self) -> str:
+        """The shell line that runs this child again, by hand."""
+        by_hand = asdict(self) | ({"stop": "kill_self"} if self.stop == "hold" else {})
+        return f"python -m labkit.harness.child '{json.dumps(by_hand)}'"
+
+
+def main() -> None:
+    """Entry point of a fresh interpreter."""
+    spec = ChildSpec(**json.loads(sys.argv[1]))
+    report_fd, hold_fd = (int(text) for text in sys.argv[2:4]) if len(sys.argv) > 2 else (-1, -1)
+    die_with_parent()
+    sys.exit(run(spec, report_fd, hold_fd))
+
+
+def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1) -> int:
+    """Run the handler to its end and return the exit code; the handler may of course not come back."""
+
+    def reached(boundary: Boundary) -> None:
+        if boundary == spec.stop_at and spec.stop != "never":
+            stop_here(spec.stop, boundary, report_fd, hold_fd)
+
+    try:
+        handler = load(Path(spec.file), spec.function)
+        world = World(
+            Path(spec.folder), spec.workflow_id, spec.run_number, f"worker-{spec.run_number}", reached
+        )
+        result = jsonable(handler(world))
+    except LabError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return error.exit_code
+    except Exception:  # whatever a handler raises is its own affair: say so and exit 1
+        traceback.print_exc()
+        return 1
+    report(report_fd, {"result": result})
+    print(json.dumps(result), flush=True)
+    return 0
+
+
+def stop_here(mode: StopMode, boundary: str, report_fd: int, hold_fd: int) -> None:
+    """Stop at a boundary.  Only `hold` can come back: when the harness lets go of the child."""
+    report(report_fd, {"boundary": boundary})
+    if mode == "kill_self":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if mode == "exit_86":
+        os._exit(DEMO_EXIT_CODE)
+    if os.read(hold_fd, 1) == b"":  # end of file: the harness is gone, and so is this trial
+        os._exit(1)
+
+
+def report(fd: int, message: dict[str, Any]) -> None:
+    """One JSON line to the harness; nothing where there is none."""
+    if fd >= 0:
+        os.write(fd, json.dumps(message).encode() + b"\n")
+
+
+def load(file: Path, function: str) -> Callable[[World], Any]:
+    """The handler `function` of a Python file, which is executed once.
+
+    Raises:
+        BadHandler: the file is missing, fails to import, or has no such function.
+    """
+    module = load_module(file)
+    handler = getattr(module, function, None)
+    if not callable(handler):
+        raise BadHandler(f"{file.name} has no function `{function}`", "name one as FILE:FUNCTION")
+    return handler  # type: ignore[no-any-return]
+
+
+def load_module(file: Path) -> ModuleType:
+    """Execute a Python file as a module of its own.  Raises: BadHandler."""
+    if not file.is_file():
+        raise BadHandler(f"{file} is missing", "name a Python file")
+    spec = importlib.util.spec_from_file_location(f"handler_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1].lineno
+        raise BadHandler(
+            f"{file.name} cannot be imported (line {place}: {error!r})", "mend it and run again"
+        ) from error
+    return module
+
+
+def jsonable(value: Any) -> Any:
+    """What a handler returned, as plain JSON; frozen values become objects, anything else its text."""
+    if hasattr(value, "__dataclass_fields__"):
+        value = asdict(value)
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent ends; elsewhere the pipe's end of file has to do."""
+    if sys.platform == "linux":
+        parent = os.getppid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it ended before we asked
+            _leave()
+
+
+def _leave() -> NoReturn:
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

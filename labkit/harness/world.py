@@ -1,0 +1,80 @@
+"""The world as a worker sees it: its stores and providers, opened in this process, on first use."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from labkit.boundaries import Reached, nowhere
+from labkit.errors import UnknownName
+from labkit.harness import worlds
+from labkit.providers.file import FileProvider
+from labkit.providers.interface import Provider
+from labkit.stores.authority import Authority
+from labkit.stores.journal import Journal
+from labkit.stores.ledger import Ledger
+from labkit.values import Operation
+
+
+class World:
+    """What a handler is given.  Connections open on first use, in the process that uses them.
+
+    `now_ms` is this run's clock, `run_number` counts from 1, `owner` names this incarnation.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        workflow_id: str,
+        run_number: int = 1,
+        owner: str = "worker",
+        reached: Reached = nowhere,
+    ) -> None:
+        self.folder = folder
+        self.workflow_id = workflow_id
+        self.run_number = run_number
+        self.now_ms = run_number * 1000
+        self.owner = owner
+        self.reached = reached
+        self._spec = worlds.describe(folder)
+        self._providers: dict[str, FileProvider] = {}
+
+    @cached_property
+    def journal(self) -> Journal:
+        """The workflow's own record."""
+        return Journal.open(self.folder / self._spec["journal_file"])
+
+    @cached_property
+    def authority(self) -> Authority:
+        """The approver's record."""
+        return Authority.open(self.folder / worlds.AUTHORITY_FILE)
+
+    @property
+    def payments(self) -> Provider:
+        """The payment provider."""
+        return self.provider("payments")
+
+    def provider(self, name: str) -> Provider:
+        """The provider that owns the ledger of this name.  Raises: UnknownName."""
+        if name not in self._providers:
+            files = {ledger["name"]: ledger["file"] for ledger in self._spec["ledgers"]}
+            if name not in files:
+                raise UnknownName(
+                    f"provider {name} is not in this world", f"choose one of {', '.join(files)}"
+                )
+            ledger = Ledger.open(self.folder / files[name])
+            self._providers[name] = FileProvider(ledger, self.now_ms, self.reached)
+        return self._providers[name]
+
+    def operation(self, step: str = "charge") -> Operation:
+        """The journal's record of one step of this workflow.
+
+        Raises:
+            UnknownName: no intent was recorded for it.
+        """
+        found = self.journal.step(self.workflow_id, step)
+        if found is None:
+            raise UnknownName(
+                f"step {step} of {self.workflow_id} has no recorded intent", "record the intent first"
+            )
+        return found

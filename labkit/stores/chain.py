@@ -1,0 +1,60 @@
+"""The append-only, hash-chained events of a journal.
+
+Each event's digest covers the digest before it, so a row that was changed, removed or inserted
+later breaks the chain from there on.  It shows tampering by accident or by the unprepared; someone
+who rewrites the whole file can rewrite the chain as well.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from labkit import canonical
+
+FIRST = "0" * 64
+
+
+def append(db: sqlite3.Connection, workflow_id: str, kind: str, body: Mapping[str, Any], now_ms: int) -> None:
+    """Add one event after the last one."""
+    last = db.execute("SELECT sequence, digest FROM events ORDER BY sequence DESC LIMIT 1").fetchone()
+    event = {
+        "sequence": (last[0] if last else 0) + 1,
+        "workflow_id": workflow_id,
+        "kind": kind,
+        "body": canonical.canonical_bytes(dict(body)).decode(),
+        "at_ms": now_ms,
+        "previous_digest": last[1] if last else FIRST,
+    }
+    db.execute(
+        "INSERT INTO events (sequence, workflow_id, kind, body, at_ms, previous_digest, digest)"
+        " VALUES (:sequence, :workflow_id, :kind, :body, :at_ms, :previous_digest, :digest)",
+        {**event, "digest": canonical.digest(event)},
+    )
+
+
+def first_break(events: Iterable[Mapping[str, Any]]) -> int | None:
+    """The sequence number where the chain first breaks, None where it holds.
+
+    `events` are rows in sequence order.
+    """
+    previous, expected = FIRST, 1
+    for event in events:
+        content = {name: value for name, value in event.items() if name != "digest"}
+        linked = event["previous_digest"] == previous and event["sequence"] == expected
+        if not linked or canonical.digest(content) != event["digest"]:
+            return expected
+        previous, expected = event["digest"], expected + 1
+    return None
+
+
+def json_of(text: str) -> Any:
+    """A canonical JSON column as a value."""
+    return json.loads(text)
+
+
+def body_of(event: Mapping[str, Any]) -> dict[str, Any]:
+    """The event's body as an object."""
+    return dict(json.loads(event["body"]))
