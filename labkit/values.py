@@ -6,16 +6,19 @@ Money is an integer in minor units (`amount_minor`; USD cents).  Times are integ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, Self
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from labkit import canonical
-from labkit.errors import BadAction, BadOption
-
-LARGEST_EXACT_INTEGER = 2**53 - 1  # RFC 8785 section 3.2.2.3: beyond it JSON numbers lose digits
-NO_CURRENCY = "XXX"  # ISO 4217: "no currency involved", for effects that move no money
+from labkit.actions import LARGEST_EXACT_INTEGER as LARGEST_EXACT_INTEGER
+from labkit.actions import NO_CURRENCY as NO_CURRENCY
+from labkit.actions import Action as Action
+from labkit.actions import BudgetPolicy as BudgetPolicy
+from labkit.actions import BudgetSnapshot as BudgetSnapshot
+from labkit.actions import Mandate as Mandate
+from labkit.actions import is_currency as is_currency
+from labkit.actions import is_minor_units as is_minor_units
 
 Progress = Literal["none", "intent", "admitted", "effect_recorded", "complete"]
 EffectStatus = Literal["absent", "pending", "committed", "failed_retryable", "failed_exhausted", "unknown"]
@@ -34,84 +37,6 @@ SubmitStatus = Literal[
     "budget_currency_unknown",
 ]
 AUTHORITY_REFUSALS = frozenset({"mandate_missing", "mandate_revoked", "mandate_mismatch"})
-
-
-def is_minor_units(value: object) -> bool:
-    """Whether a value is an exact, non-negative integer amount.  A bool is not a number here."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_EXACT_INTEGER
-
-
-def is_currency(value: object) -> bool:
-    """Whether a value has the form of an ISO 4217 alphabetic code: three upper-case letters."""
-    return isinstance(value, str) and re.fullmatch(r"[A-Z]{3}", value) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """The exact typed request: what one effect is asked to be.
-
-    `subject` is the business object that the effect is about (one order), and what epochs fence.
-    `details` holds further text fields as sorted (name, value) pairs.
-
-    >>> Action("charge", "order-1001", 4000, "USD").digest[:12]
-    'e214bbab9a1c'
-    """
-
-    kind: str
-    subject: str
-    amount_minor: int = 0
-    currency: str = NO_CURRENCY
-    details: tuple[tuple[str, str], ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("kind", "subject"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip():
-                raise BadAction(f"action field `{name}` is {value!r}", "give a non-empty string")
-        if not is_minor_units(self.amount_minor):
-            raise BadAction(
-                f"action field `amount_minor` is {self.amount_minor!r}",
-                "give an integer number of minor units (cents) from 0 to 2^53-1, not a float or boolean",
-            )
-        if not is_currency(self.currency):
-            raise BadAction(
-                f"action field `currency` is {self.currency!r}", "give an ISO 4217 code such as USD"
-            )
-
-    @property
-    def as_json(self) -> dict[str, Any]:
-        """The JSON object whose canonical bytes are digested and stored."""
-        return {**asdict(self), "details": dict(self.details)}
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the canonical bytes."""
-        return canonical.digest(self.as_json)
-
-    @classmethod
-    def from_json(cls, value: object, source: str = "action") -> Self:
-        """Read an action; `source` names the file in errors.
-
-        Raises:
-            BadAction: not an object, a field missing or unknown, or a value of the wrong type.
-        """
-        if not isinstance(value, Mapping):
-            raise BadAction(f"{source} is not a JSON object", "write one action as {...}")
-        known = {field.name for field in fields(cls)}
-        for name in ("kind", "subject", "amount_minor", "currency"):
-            if name not in value:
-                raise BadAction(f"{source} lacks the field `{name}`", "add it")
-        if unknown := sorted(set(value) - known):
-            raise BadAction(
-                f"{source} has the unknown field `{unknown[0]}`", f"use only {', '.join(sorted(known))}"
-            )
-        details = value.get("details", {})
-        if not isinstance(details, Mapping) or not all(isinstance(text, str) for text in details.values()):
-            raise BadAction(f"{source} field `details` is not an object of strings", 'write {"name": "text"}')
-        try:
-            return cls(**{**value, "details": tuple(sorted(details.items()))})
-        except BadAction as error:
-            raise BadAction(f"{source}: {error.message}", error.cure) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,48 +97,6 @@ class Postcondition:
     statement: str
     source: str
     observed_at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mandate:
-    """The provider's standing permission for one subject, amount and currency."""
-
-    subject: str
-    amount_minor: int
-    currency: str
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetPolicy:
-    """Caps fixed when a ledger is initialised.  None means no cap of that kind; zero is a cap.
-
-    `caps_minor` holds (currency, cap) pairs; once any is set, a currency without one is refused.
-    """
-
-    max_effects: int | None = None
-    caps_minor: tuple[tuple[str, int], ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.max_effects is not None and not is_minor_units(self.max_effects):
-            raise BadOption(
-                f"budget `max_effects` is {self.max_effects!r}", "give an integer from 0 to 2^53-1"
-            )
-        for currency, cap in self.caps_minor:
-            if not is_currency(currency):
-                raise BadOption(f"budget currency is {currency!r}", "give an ISO 4217 code such as USD")
-            if not is_minor_units(cap):
-                raise BadOption(f"budget cap for {currency} is {cap!r}", "give minor units from 0 to 2^53-1")
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetSnapshot:
-    """What committed rows have consumed and what they leave; None where nothing is capped."""
-
-    charged_effects: int
-    charged_minor: dict[str, int]
-    remaining_effects: int | None
-    remaining_minor: dict[str, int]
-    deployment_authorized: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,14 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-BASE = ("labkit.errors", "labkit.values", "labkit.canonical", "labkit.boundaries", "labkit.observations")
+BASE = (
+    "labkit.errors",
+    "labkit.actions",
+    "labkit.values",
+    "labkit.canonical",
+    "labkit.boundaries",
+    "labkit.observations",
+)
 CLOCK_AND_CHANCE = ("time", "datetime", "random", "secrets", "uuid")
 PARALLEL = ("subprocess", "multiprocessing", "concurrent", "threading", "asyncio", "pty")
 OUTSIDE = ("katas", "notebooks", "tests")
@@ -53,6 +60,8 @@ LAYERS = (
         ("sqlite3", "os", *CLOCK_AND_CHANCE, *PARALLEL),
     ),
     Layer("protocol", ("labkit.protocol",), UP_TO_PROTOCOL, ("os", *CLOCK_AND_CHANCE, *PARALLEL)),
+    # Workers are handlers: written with the learner's surface, and killed by the rest of the harness.
+    Layer("workers", ("labkit.harness.workers",), (*UP_TO_PROTOCOL, "labkit.kata", "labkit.harness.workers")),
     Layer("harness", ("labkit.harness",), UP_TO_HARNESS),
     Layer(
         "learner's surface",

@@ -77,7 +77,7 @@ def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1) -> int:
     except LabError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return error.exit_code
-    except Exception:  # whatever a handler raises is its own affair: say so and exit 1
+    except Exception:  # noqa: BLE001  whatever a handler raises is its own affair: say so and exit 1
         traceback.print_exc()
         return 1
     report(report_fd, {"result": result})

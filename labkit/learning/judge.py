@@ -7,76 +7,18 @@ and no word that a process said of itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from labkit.observations import PASSING, Observation, Row, Snapshot, Verdict, VerdictName
+from labkit.learning.authority_rows import missing_authority
+from labkit.learning.cases import OVER, Case, case_of
+from labkit.observations import PASSING, Observation, Verdict, VerdictName
 from labkit.stores import chain
 from labkit.stores.ledger import receipt_of_row
 from labkit.values import AUTHORITY_REFUSALS
-
-OVER = frozenset({"OUTCOME_VERIFIED", "ABANDONED"})
-CLAIMS = frozenset({"EFFECT_COMMITTED", "OUTCOME_VERIFIED"})
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One intent of one observation, with the rows that bear on it."""
-
-    observation: Observation
-    ledger: str
-    effects: tuple[Row, ...]
-    operation: Row | None
-    checkpoints: tuple[Row, ...]
-    kind: str
-    subject: str
-
-    @property
-    def rows(self) -> Snapshot:
-        """The final rows of every store."""
-        return self.observation.final
-
-    @property
-    def policy(self) -> Row:
-        """The ledger's policy row."""
-        return self.rows[self.ledger]["policy"][0]
-
-    @property
-    def state(self) -> str | None:
-        """The state that the journal gives the operation, None without a recorded intent."""
-        return self.operation["state"] if self.operation else None
-
-    @property
-    def claimed(self) -> bool:
-        """Whether the journal claims that the effect happened."""
-        return bool(self.checkpoints) or self.state in CLAIMS
-
-    @property
-    def over(self) -> bool:
-        """Whether the workflow says that this step is over."""
-        return bool(self.checkpoints) or self.state in OVER
 
 
 def judge(observation: Observation) -> tuple[Verdict, ...]:
     """One verdict for each intent, in the order of `observation.intents`."""
     return tuple(judge_case(case_of(observation, intent)) for intent in observation.intents)
-
-
-def case_of(observation: Observation, intent: tuple[str, str, str]) -> Case:
-    """The rows that bear on one (ledger, kind, subject)."""
-    ledger, kind, subject = intent
-    final = observation.final
-    effects = tuple(
-        row for row in final[ledger]["effects"] if row["kind"] == kind and row["subject"] == subject
-    )
-    operations = [
-        row for row in final["journal"]["operations"]
-        if row["ledger"] == ledger and chain.json_of(row["action"])["kind"] == kind
-        and chain.json_of(row["action"])["subject"] == subject
-    ]  # fmt: skip
-    operation = operations[0] if operations else None
-    steps = {row["step"] for row in operations}
-    checkpoints = tuple(row for row in final["journal"]["checkpoints"] if row["step"] in steps)
-    return Case(observation, ledger, effects, operation, checkpoints, kind, subject)
 
 
 def judge_case(case: Case) -> Verdict:
@@ -121,50 +63,6 @@ def _unauthorised(case: Case) -> str | None:
         if missing:
             return f"{case.ledger}: effect {effect['effect_id']} was committed with {missing}"
     return None
-
-
-def missing_authority(case: Case, at_ms: int, effect: Row | None = None) -> str | None:
-    """What authority was missing at a time, for this effect or for the operation as recorded."""
-    wanted = effect or case.operation
-    if case.policy["mandate_required"]:
-        mandates = [row for row in case.rows[case.ledger]["mandates"] if row["subject"] == case.subject]
-        standing = [
-            row for row in mandates
-            if row["granted_at_ms"] <= at_ms and (row["revoked_at_ms"] is None or row["revoked_at_ms"] > at_ms)
-        ]  # fmt: skip
-        if not standing:
-            return "no mandate in force"
-        if effect and not any(
-            (row["amount_minor"], row["currency"]) == (effect["amount_minor"], effect["currency"])
-            for row in standing
-        ):
-            return "a mandate for another amount or currency"
-    if "authority" in case.rows and wanted is not None:
-        return _missing_approval(case, wanted, at_ms)
-    return None
-
-
-def _missing_approval(case: Case, wanted: Row, at_ms: int) -> str | None:
-    authority = case.rows["authority"]
-    for admission in authority["admissions"]:
-        if admission["operation_id"] == wanted["operation_id"] and admission["admitted_at_ms"] <= at_ms:
-            same = admission["action_digest"] == wanted["action_digest"]
-            return None if same else "an admission of other bytes"
-    used = {row["approval_id"] for row in authority["admissions"]}
-    version = max(row["version"] for row in authority["policy_versions"] if row["at_ms"] <= at_ms)
-    revisions = {row["subject"]: row["revision"] for row in authority["subject_revisions"]}
-    for approval in authority["approvals"]:
-        revoked = approval["revoked_at_ms"] is not None and approval["revoked_at_ms"] <= at_ms
-        if (
-            approval["action_digest"] == wanted["action_digest"]
-            and approval["expires_at_ms"] >= at_ms
-            and approval["policy_version"] == version
-            and approval["subject_revision"] == revisions.get(approval["subject"], 0)
-            and approval["approval_id"] not in used
-            and not revoked
-        ):
-            return None
-    return "no admission and no approval of these bytes in force"
 
 
 def _stale_epoch_accepted(case: Case) -> str | None:

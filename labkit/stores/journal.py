@@ -6,7 +6,6 @@ ledger's to say.  No method commits; write inside `with atomic(journal.db):`, wh
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,21 +15,15 @@ from typing import Any
 from labkit import canonical
 from labkit.errors import Conflict, StaleClaim, UnknownName
 from labkit.stores import chain, sqlite
-from labkit.values import AUTHORITY_REFUSALS, Action, Operation, Reading, Receipt, RecoveryReceipt, Workflow
+from labkit.stores.journal_rows import JournalRows
+from labkit.stores.journal_rows import new_operation as new_operation
+from labkit.values import AUTHORITY_REFUSALS, Action, Operation, Reading, Receipt, RecoveryReceipt
 
 SCHEMA = sqlite.Schema("journal", 0x4C4B4A31, 1, sqlite.load_sql("journal.sql"))
 
-OPERATION_SQL = """
-SELECT o.*, EXISTS (SELECT 1 FROM checkpoints c WHERE c.workflow_id = o.workflow_id AND c.step = o.step) checkpointed
-FROM operations o
-"""
 
-
-class Journal:
+class Journal(JournalRows):
     """The journal's tables over one open connection."""
-
-    def __init__(self, db: sqlite.StoreConnection) -> None:
-        self.db = db
 
     @classmethod
     def create(cls, path: Path) -> Journal:
@@ -157,19 +150,12 @@ class Journal:
     def checkpoint(self, operation_id: str, receipt: Receipt | None, now_ms: int) -> None:
         """Record that this step is complete.  The journal takes the caller's word for it."""
         operation = self.operation(operation_id)
-        effect_id = receipt.effect_id if receipt else None
-        receipt_digest = receipt.digest if receipt else None
+        effect_id, receipt_digest = (receipt.effect_id, receipt.digest) if receipt else (None, None)
+        paid_under = (receipt.operation_id if receipt else None) or operation_id
         self.db.execute(
             "INSERT INTO checkpoints (workflow_id, step, operation_id, effect_id, receipt_digest, at_ms)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                operation.workflow_id,
-                operation.step,
-                receipt.operation_id or operation_id if receipt else operation_id,
-                effect_id,
-                receipt_digest,
-                now_ms,
-            ),
+            (operation.workflow_id, operation.step, paid_under, effect_id, receipt_digest, now_ms),
         )
         if operation.state == "EFFECT_PENDING":
             self._update("state = 'EFFECT_COMMITTED'", (), operation_id)
@@ -211,81 +197,15 @@ class Journal:
 
     def record_recovery(self, receipt: RecoveryReceipt, now_ms: int) -> None:
         """Keep one recovery receipt under its own digest."""
-        body = asdict(receipt)
+        text, digest = canonical.canonical_bytes(asdict(receipt)).decode(), canonical.digest(asdict(receipt))
         self.db.execute(
-            "INSERT INTO recovery_receipts (workflow_id, version_claimed, receipt, digest, at_ms) VALUES (?, ?, ?, ?, ?)",
-            (
-                receipt.workflow_id,
-                receipt.version_claimed,
-                canonical.canonical_bytes(body).decode(),
-                canonical.digest(body),
-                now_ms,
-            ),
+            "INSERT INTO recovery_receipts (workflow_id, version_claimed, receipt, digest, at_ms)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (receipt.workflow_id, receipt.version_claimed, text, digest, now_ms),
         )
-        event = {
-            "decision": receipt.decision,
-            "operation_id": receipt.operation_id,
-            "digest": canonical.digest(body),
-        }
+        event = {"decision": receipt.decision, "operation_id": receipt.operation_id, "digest": digest}
         self.append(receipt.workflow_id, "recovered", event, now_ms)
 
     def append(self, workflow_id: str, kind: str, body: Mapping[str, Any], now_ms: int) -> None:
         """Append one event to the hash chain."""
         chain.append(self.db, workflow_id, kind, body, now_ms)
-
-    # --- reading ----------------------------------------------------------------------------
-
-    def workflow(self, workflow_id: str) -> Workflow:
-        """One workflow with its operations in step order.  Raises: UnknownName."""
-        row = self.db.execute("SELECT * FROM workflows WHERE workflow_id = ?", (workflow_id,)).fetchone()
-        if row is None:
-            raise UnknownName(f"workflow {workflow_id} is not in the journal", "create it first")
-        return Workflow(
-            row["workflow_id"], row["code_path"], row["version"], row["epoch"], row["owner"],
-            tuple(self._operations("WHERE o.workflow_id = ? ORDER BY o.rowid", workflow_id)),
-        )  # fmt: skip
-
-    def operation(self, operation_id: str) -> Operation:
-        """One operation.  Raises: UnknownName."""
-        found = self._operations("WHERE o.operation_id = ?", operation_id)
-        if not found:
-            raise UnknownName(f"operation {operation_id} is not in the journal", "record the intent first")
-        return found[0]
-
-    def step(self, workflow_id: str, step: str) -> Operation | None:
-        """The operation of one step, None where no intent was recorded."""
-        found = self._operations("WHERE o.workflow_id = ? AND o.step = ?", workflow_id, step)
-        return found[0] if found else None
-
-    def _operations(self, where: str, *values: str) -> list[Operation]:
-        return [_operation(row) for row in sqlite.rows(self.db, OPERATION_SQL + where, *values)]
-
-    def _update(self, assignment: str, values: tuple[Any, ...], operation_id: str) -> None:
-        changed = self.db.execute(
-            f"UPDATE operations SET {assignment} WHERE operation_id = ?", (*values, operation_id)
-        )
-        if changed.rowcount != 1:
-            raise UnknownName(f"operation {operation_id} is not in the journal", "record the intent first")
-
-
-def _operation(row: dict[str, Any]) -> Operation:
-    action = Action.from_json(json.loads(row["action"]), "journal")
-    return Operation(
-        **{
-            **row,
-            "action": action,
-            "checkpointed": bool(row["checkpointed"]),
-            "idempotent": bool(row["idempotent"]),
-        }
-    )
-
-
-def new_operation(operation_id: str, workflow_id: str, step: str, action: Action, **more: Any) -> Operation:
-    """An operation that nothing has happened to yet; `more` may set ledger, state, approval_id, idempotent, ..."""
-    defaults: dict[str, Any] = {
-        "ledger": "payments", "state": "NOT_ADMITTED", "approval_id": None, "idempotent": True, "retries": 0,
-        "max_retries": 3, "checkpointed": False, "last_observed_status": None, "observed_at_ms": None, "source": None,
-    }  # fmt: skip
-    return Operation(
-        operation_id, workflow_id, step, action=action, action_digest=action.digest, **{**defaults, **more}
-    )
