@@ -62,6 +62,8 @@ def case_of(observation: Observation, intent: tuple[str, str, str]) -> Case:
         and chain.json_of(row["action"])["subject"] == subject
     ]  # fmt: skip
     operation = operations[0] if operations else None
-    steps = {row["step"] for row in operations}
-    checkpoints = tuple(row for row in final["journal"]["checkpoints"] if row["step"] in steps)
+    steps = {(row["workflow_id"], row["step"]) for row in operations}
+    checkpoints = tuple(
+        row for row in final["journal"]["checkpoints"] if (row["workflow_id"], row["step"]) in steps
+    )
     return Case(observation, ledger, effects, operation, checkpoints, kind, subject)
