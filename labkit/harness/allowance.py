@@ -6,6 +6,7 @@ follows from committed rows, so a crash can neither leak an allowance nor double
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -120,19 +121,17 @@ def competing_world(orders: int) -> WorldSpec:
 def compete(scenario: Scenario, folder: Path, launcher: Launcher) -> list[ProcessRun]:
     """One worker an order, all held right before the call and let go together."""
     gate = Crash(Boundary.BEFORE_EFFECT)
-    children = [
-        launcher.start(
-            trials.child_spec(
-                scenario.first, replace(scenario, workflow_id=step.workflow_id), folder, number, gate
-            )
-        )
-        for number, step in enumerate(scenario.world.steps, start=1)
-    ]
-    for child in children:
-        child.until_boundary()
-    for child in children:
-        child.release()
-    return [child.finish("competitor") for child in children]
+    with ExitStack() as kept:
+        children = []
+        for number, step in enumerate(scenario.world.steps, start=1):
+            order = replace(scenario, workflow_id=step.workflow_id)
+            spec = trials.child_spec(scenario.first, order, folder, number, gate)
+            children.append(kept.enter_context(launcher.start(spec)))
+        for child in children:
+            child.until_boundary()
+        for child in children:
+            child.release()
+        return [child.finish("competitor") for child in children]
 
 
 def allowance(rows: Snapshot, ledger: str = "payments") -> BudgetSnapshot:

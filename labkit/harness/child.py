@@ -22,7 +22,10 @@ from typing import Any, Literal, NoReturn
 
 from labkit.boundaries import Boundary
 from labkit.errors import BadHandler, LabError
+from labkit.harness import determinism
+from labkit.harness.crashpoints import CrashPoints, Report, report_to
 from labkit.harness.world import World
+from labkit.stores import sqlite
 
 DEMO_EXIT_CODE = 86
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
@@ -45,6 +48,13 @@ class ChildSpec:
     run_number: int = 1
     stop: StopMode = "never"
     stop_at: str | None = None
+    points: tuple[str, ...] = ()
+    at: int = 0
+    fault: str = "kill"
+    seed: str = ""
+    now_ms: int = 1000
+    world: Literal["labkit", "folder"] = "labkit"
+    busy_timeout_s: float = 5.0
 
     @property
     def command(self) -> str:
@@ -63,43 +73,57 @@ def main() -> None:
 
 def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1) -> int:
     """Run the handler to its end and return the exit code; the handler may of course not come back."""
-
-    def reached(boundary: Boundary) -> None:
-        if boundary == spec.stop_at and spec.stop != "never":
-            stop_here(spec.stop, boundary, report_fd, hold_fd)
-
+    report = report_to(report_fd)
+    points = CrashPoints(spec.file, spec.points, spec.at, spec.fault, report)
     try:
+        if spec.seed:
+            determinism.install(spec.seed, spec.now_ms, report)
         handler = load(Path(spec.file), spec.function)
-        world = World(
-            Path(spec.folder), spec.workflow_id, spec.run_number, f"worker-{spec.run_number}", reached
-        )
-        result = jsonable(handler(world))
+        given = world_of(spec, points, hold_fd)
+        points.install()
+        returned = handler(given)
+        points.boundary("returned")
+        points.check()
+        result = jsonable(returned)
     except LabError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return error.exit_code
     except Exception:  # noqa: BLE001  whatever a handler raises is its own affair: say so and exit 1
         traceback.print_exc()
         return 1
-    report(report_fd, {"result": result})
+    report({"result": result})
     print(json.dumps(result), flush=True)
     return 0
 
 
-def stop_here(mode: StopMode, boundary: str, report_fd: int, hold_fd: int) -> None:
+def world_of(spec: ChildSpec, points: CrashPoints, hold_fd: int) -> Any:
+    """What the handler is given: a World that announces its boundaries, or the folder's path."""
+    folder = Path(spec.folder)
+    if spec.world == "folder":
+        return folder
+
+    def reached(boundary: Boundary) -> None:
+        points.boundary(boundary)
+        if boundary == spec.stop_at and spec.stop != "never":
+            stop_here(spec.stop, boundary, points.report, hold_fd)
+
+    sqlite.BUSY_TIMEOUT_S = spec.busy_timeout_s
+    world = World(folder, spec.workflow_id, spec.run_number, f"worker-{spec.run_number}", reached)
+    world.now_ms = spec.now_ms
+    if "reply" in spec.points:
+        world.is_lost = points.reply
+    return world
+
+
+def stop_here(mode: StopMode, boundary: str, report: Report, hold_fd: int) -> None:
     """Stop at a boundary.  Only `hold` can come back: when the harness lets go of the child."""
-    report(report_fd, {"boundary": boundary})
+    report({"boundary": boundary})
     if mode == "kill_self":
         os.kill(os.getpid(), signal.SIGKILL)
     if mode == "exit_86":
         os._exit(DEMO_EXIT_CODE)
     if os.read(hold_fd, 1) == b"":  # end of file: the harness is gone, and so is this trial
         os._exit(1)
-
-
-def report(fd: int, message: dict[str, Any]) -> None:
-    """One JSON line to the harness; nothing where there is none."""
-    if fd >= 0:
-        os.write(fd, json.dumps(message).encode() + b"\n")
 
 
 def load(file: Path, function: str) -> Callable[[World], Any]:

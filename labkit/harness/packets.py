@@ -8,6 +8,7 @@ file with new digests can only be found out by judging its rows again (`verifica
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 from labkit import canonical
 from labkit.errors import BadOption, BadPacket, OutputInUse, StoreUnwritable
 from labkit.observations import Observation, ProcessRun, Snapshot
+from labkit.stores.sqlite_errors import read_only
 
 FORMAT = "labkit evidence packet"
 SCHEMA_VERSION = 1
@@ -120,19 +122,22 @@ def require_new(path: Path) -> None:
     Raises:
         OutputInUse: something is there.
         BadOption: its folder does not exist.
+        ReadOnly: its folder may not be written.
     """
     if path.exists() or path.is_symlink():
         raise OutputInUse(f"{path} exists already", "choose a new file; evidence is never overwritten")
     if not path.parent.is_dir():
         raise BadOption(f"{path.parent} is not a folder", "make it first, or choose another file")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise read_only(path)
 
 
 def write_new(path: Path, packet: Mapping[str, Any]) -> None:
     """Write a packet to a file that does not exist yet; a half-written one is not left behind.
 
     Raises:
-        OutputInUse, BadOption: as `require_new`.
-        StoreUnwritable: disk full, or the folder cannot be written.
+        OutputInUse, BadOption, ReadOnly: as `require_new`.
+        StoreUnwritable: disk full, or an error of the disk.
     """
     require_new(path)
     data = render(packet)
@@ -148,10 +153,11 @@ def write_new(path: Path, packet: Mapping[str, Any]) -> None:
         raise OutputInUse(
             f"{path} exists already", "choose a new file; evidence is never overwritten"
         ) from None
+    except PermissionError:
+        raise read_only(path) from None
     except OSError as error:
         raise StoreUnwritable(
-            f"{path} could not be written ({error.strerror})",
-            "free disk space or choose a folder you may write",
+            f"{path} could not be written ({error.strerror})", "free disk space, then run this again"
         ) from error
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
+import sqlite3
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
+from labkit.errors import BadStore
+from labkit.harness.folders import scratch_folder
 from labkit.harness.specs import AUTHORITY_FILE, describe
-from labkit.observations import Snapshot, Tables
+from labkit.observations import Row, Snapshot, Tables
 from labkit.stores import sqlite
 from labkit.stores.authority import SCHEMA as AUTHORITY_SCHEMA
 from labkit.stores.journal import SCHEMA as JOURNAL_SCHEMA
 from labkit.stores.ledger import SCHEMA as LEDGER_SCHEMA
 
+TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
 SCHEMAS = {"journal": JOURNAL_SCHEMA, "ledger": LEDGER_SCHEMA, "authority": AUTHORITY_SCHEMA}
 
 
@@ -43,24 +47,60 @@ def snapshot(folder: Path) -> Snapshot:
     reads: so file and journal are copied together, and the copy is opened for writing.
     """
     rows: Snapshot = {}
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".snapshot-") as copy:
+    copy = scratch_folder("lab-snapshot-")
+    try:
         for store in store_files(folder):
             for name in (store.path.name, store.path.name + "-journal", store.path.name + "-wal"):
                 if (source := store.path.with_name(name)).exists():
-                    shutil.copyfile(source, Path(copy) / name)
-            rows[store.name] = read_tables(Path(copy) / store.path.name, store.schema)
+                    shutil.copyfile(source, copy / name)
+            rows[store.name] = _tables_or_damage(copy / store.path.name, store.schema)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
     return rows
 
 
+def _tables_or_damage(path: Path, schema: sqlite.Schema) -> Tables:
+    """The tables as they are; a store that a trial has destroyed is a finding and no failure to look."""
+    none: Tables = {name: [] for name in table_names(schema)}
+    try:
+        tables = read_tables(path, schema)
+    except (BadStore, sqlite3.Error) as error:
+        found = str(error).replace(str(path), path.name)
+        return {**none, "sequences": [], "integrity": [{"integrity_check": found}]}
+    lost = [{"integrity_check": f"table {name} is missing"} for name in none if name not in tables]
+    return {**none, **tables, "integrity": tables["integrity"] + lost}
+
+
+def _sequences(db: sqlite3.Connection) -> list[Row]:
+    """SQLite keeps them in a table that is there only where some table is AUTOINCREMENT."""
+    if not sqlite.rows(db, "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_sequence'"):
+        return []
+    return sqlite.rows(db, "SELECT name, seq FROM sqlite_sequence ORDER BY name")
+
+
+@lru_cache
+def table_names(schema: sqlite.Schema) -> tuple[str, ...]:
+    """The tables that a store of this schema has."""
+    db = sqlite3.connect(":memory:")
+    for statement in sqlite.split_statements(schema.sql):
+        db.execute(statement)
+    found = tuple(row[0] for row in db.execute(TABLE_NAMES))
+    db.close()
+    return found
+
+
 def read_tables(path: Path, schema: sqlite.Schema) -> Tables:
-    """All tables of one store, rows in rowid order, plus SQLite's own integrity check."""
+    """All tables of one store, rows in rowid order.
+
+    Beside them stand `sequences`, the highest number that SQLite has given out in a table (it outlives
+    the row), and `integrity`, SQLite's own check.
+    """
     db = sqlite.open_store(path, schema)
     try:
         with sqlite.translated(path):
-            names = [row["name"] for row in sqlite.rows(
-                db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-            )]  # fmt: skip
+            names = [row["name"] for row in sqlite.rows(db, TABLE_NAMES)]
             tables = {name: sqlite.rows(db, f"SELECT * FROM {name} ORDER BY rowid") for name in names}
+            tables["sequences"] = _sequences(db)
             tables["integrity"] = sqlite.rows(db, "SELECT integrity_check FROM pragma_integrity_check")
             return tables
     finally:

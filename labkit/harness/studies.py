@@ -109,6 +109,22 @@ def totals_of(records: Iterable[Record]) -> dict[str, Any]:
     }
 
 
+def summary(packet: Packet) -> dict[str, Any]:
+    """A packet without its rows and sources: what each trial came to."""
+    left_out = {"sources_sha256", "trials"}
+    kept = ("repetition", "case", "boundary", "resumed_result", "elapsed_ms", "outcome", "contract")
+    shown = [
+        {
+            **{name: record[name] for name in kept},
+            "pids": [run["pid"] for run in record["runs"]],
+            "returncodes": [run["returncode"] for run in record["runs"]],
+            "final_effects": record["contract"]["final_effects"],
+        }
+        for record in packet["trials"]
+    ]
+    return {**{name: value for name, value in packet.items() if name not in left_out}, "trials": shown}
+
+
 def provenance_of(study: Study, judge: Judge) -> dict[str, Any]:
     """The machine, and the digests of what took part: the harness, the workers, and this judge."""
     judged_by = Path(inspect.getsourcefile(judge) or __file__)

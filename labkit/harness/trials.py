@@ -99,6 +99,7 @@ def child_spec(
         function=handler.function,
         workflow_id=scenario.workflow_id,
         run_number=number,
+        now_ms=number * 1000,
         stop=crash.stop if crash is not None and stops else "never",
         stop_at=crash.boundary if crash is not None and stops else None,
     )

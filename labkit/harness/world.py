@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
 from labkit.boundaries import Reached, nowhere
 from labkit.errors import UnknownName
 from labkit.harness import worlds
+from labkit.harness.faults import LossyProvider
 from labkit.providers.file import FileProvider
 from labkit.providers.interface import Provider
 from labkit.stores.authority import Authority
@@ -37,7 +39,8 @@ class World:
         self.owner = owner
         self.reached = reached
         self._spec = worlds.describe(folder)
-        self._providers: dict[str, FileProvider] = {}
+        self._providers: dict[str, Provider] = {}
+        self.is_lost: Callable[[str], bool] | None = None  # the harness's `lost_reply` fault
 
     @cached_property
     def journal(self) -> Journal:
@@ -62,8 +65,8 @@ class World:
                 raise UnknownName(
                     f"provider {name} is not in this world", f"choose one of {', '.join(files)}"
                 )
-            ledger = Ledger.open(self.folder / files[name])
-            self._providers[name] = FileProvider(ledger, self.now_ms, self.reached)
+            provider = FileProvider(Ledger.open(self.folder / files[name]), self.now_ms, self.reached)
+            self._providers[name] = LossyProvider(provider, self.is_lost) if self.is_lost else provider
         return self._providers[name]
 
     def operation(self, step: str = "charge") -> Operation:

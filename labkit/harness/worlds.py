@@ -8,10 +8,10 @@ What may happen to it between runs is in `interventions`, how its rows are read 
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 
-from labkit.errors import OutputInUse, StoreUnwritable
+from labkit.harness.folders import require_empty as require_empty
+from labkit.harness.folders import scratch_folder as scratch_folder
 from labkit.harness.interventions import INTERVENTIONS as INTERVENTIONS
 from labkit.harness.interventions import intervene as intervene
 from labkit.harness.snapshots import SCHEMAS as SCHEMAS
@@ -60,21 +60,3 @@ def prepare(folder: Path, spec: WorldSpec) -> Path:
         authority.db.close()
     (folder / DESCRIPTION).write_text(json.dumps(spec.as_json, indent=1), encoding="utf-8")
     return folder
-
-
-def require_empty(folder: Path) -> None:
-    """Make a folder, or accept an empty one.  Raises: OutputInUse, StoreUnwritable."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputInUse(f"{folder} is not empty", "choose a new folder; evidence is never overwritten")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreUnwritable(
-            f"{folder} cannot be made ({error.strerror})", "choose a folder you may write"
-        ) from None
-
-
-def scratch_folder(prefix: str = "lab-") -> Path:
-    """A new folder on tmpfs where there is one: SIGKILL keeps the page cache, so nothing is lost by it."""
-    shared_memory = Path("/dev/shm")  # noqa: S108  mkdtemp makes a private folder in it
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=shared_memory if shared_memory.is_dir() else None))

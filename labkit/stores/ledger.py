@@ -6,16 +6,18 @@ Only this file knows whether an effect happened.  No method commits: the provide
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from labkit import canonical
+from labkit.errors import AmbiguousOutcome, UnknownName
 from labkit.stores import capacity, sqlite
+from labkit.stores.ledger_rows import LedgerRows
+from labkit.stores.ledger_rows import receipt_of_row as receipt_of_row
 from labkit.values import (
     Action,
     BudgetPolicy,
     Mandate,
-    Reading,
     Receipt,
     SubmitResult,
     SubmitStatus,
@@ -23,17 +25,10 @@ from labkit.values import (
 )
 
 SCHEMA = sqlite.Schema("ledger", 0x4C4B4C31, 1, sqlite.load_sql("ledger.sql"))
-RECEIPT_COLUMNS = (
-    "effect_id, operation_id, action_digest, kind, subject, amount_minor, currency, epoch, committed_at_ms"
-)
 
 
-class Ledger:
+class Ledger(LedgerRows):
     """The ledger's tables over one open connection."""
-
-    def __init__(self, db: sqlite.StoreConnection) -> None:
-        self.db = db
-        self.path = db.path
 
     @classmethod
     def create(
@@ -43,20 +38,21 @@ class Ledger:
         mandate_required: bool = True,
         budget: BudgetPolicy | None = None,
     ) -> Ledger:
-        """A new ledger file; its budget is fixed here.  Raises: OutputInUse, StoreUnwritable."""
-        db = sqlite.create(path, SCHEMA)
-        with sqlite.atomic(db):
-            values = (name, int(mandate_required), budget.max_effects if budget else None)
+        """A new ledger file; its budget is fixed here.  Raises: OutputInUse, ReadOnly, StoreUnwritable."""
+        policy = budget or BudgetPolicy()
+
+        def fill(db: sqlite.StoreConnection) -> None:
             db.execute(
                 "INSERT INTO policy (only_row, name, mandate_required, max_effects) VALUES (1, ?, ?, ?)",
-                values,
+                (name, int(mandate_required), policy.max_effects),
             )
-            for cap in budget.caps_minor if budget else ():
+            for cap in policy.caps_minor:
                 db.execute("INSERT INTO currency_caps (currency, cap_minor) VALUES (?, ?)", cap)
-        return cls(db)
+
+        return cls(sqlite.create(path, SCHEMA, fill))
 
     @classmethod
-    def open(cls, path: Path, busy_timeout_s: float = sqlite.BUSY_TIMEOUT_S) -> Ledger:
+    def open(cls, path: Path, busy_timeout_s: float | None = None) -> Ledger:
         """An existing ledger file.  Raises: BadStore, StoreLocked."""
         return cls(sqlite.open_store(path, SCHEMA, busy_timeout_s))
 
@@ -70,11 +66,16 @@ class Ledger:
         )
 
     def revoke_mandate(self, subject: str, now_ms: int) -> None:
-        """Withdraw the subject's mandate.  What it permitted earlier stays in the ledger."""
-        self.db.execute(
-            "UPDATE mandates SET revoked_at_ms = ? WHERE subject = ? AND revoked_at_ms IS NULL",
+        """Withdraw the subject's mandates.  What they permitted earlier stays in the ledger.
+
+        Revoking again changes nothing.  Raises: UnknownName where the subject never had one.
+        """
+        changed = self.db.execute(
+            "UPDATE mandates SET revoked_at_ms = coalesce(revoked_at_ms, ?) WHERE subject = ?",
             (now_ms, subject),
         )
+        if changed.rowcount == 0:
+            raise UnknownName(f"{subject} has no mandate in {self.path}", "grant one first")
 
     def fence(self, subject: str, epoch: int) -> int:
         """Learn of an epoch and return the highest one seen for the subject."""
@@ -91,10 +92,15 @@ class Ledger:
         """Historical replay -> fence -> mandate -> capacity -> insert.  The caller commits.
 
         The order is the contract: what has happened is reported whatever permission says today.
+        The epoch is learnt from every submit, also from one that is refused.
+
+        Raises:
+            AmbiguousOutcome: the operation is known, and its effect's row is gone.
         """
-        result = self._replay(operation_id, action) or self._refusal(action, epoch)
+        result = self._replay(operation_id, action)
+        highest = self.fence(action.subject, epoch)
+        result = result or self._refusal(action, epoch, highest)
         if result is None:
-            highest = self.fence(action.subject, epoch)
             result = SubmitResult("committed", self._insert(operation_id, action, (epoch, highest), now_ms))
         self.db.execute(
             "INSERT INTO invocations (operation_id, action_digest, subject, epoch, status, at_ms)"
@@ -113,12 +119,13 @@ class Ledger:
             return None
         if key["action_digest"] != action.digest:
             return SubmitResult("key_conflict")
-        return SubmitResult("already_committed", self.receipt(key["effect_id"]))
+        receipt = self.receipt(key["effect_id"])
+        if receipt is None:
+            raise AmbiguousOutcome(f"{self.path} knows {operation_id} and lacks its effect", "reconcile it")
+        return SubmitResult("already_committed", receipt)
 
-    def _refusal(self, action: Action, epoch: int) -> SubmitResult | None:
-        status: SubmitStatus | None = None
-        if epoch < self.highest_epoch(action.subject):
-            status = "stale_epoch"
+    def _refusal(self, action: Action, epoch: int, highest: int) -> SubmitResult | None:
+        status: SubmitStatus | None = "stale_epoch" if epoch < highest else None
         status = status or self._mandate_refusal(action) or self._capacity_refusal(action)
         return SubmitResult(status) if status else None
 
@@ -137,7 +144,8 @@ class Ledger:
         return None
 
     def _capacity_refusal(self, action: Action) -> SubmitStatus | None:
-        return capacity.refusal(self.budget_policy(), *self.consumption(), action)
+        policy = self.budget_policy()
+        return capacity.refusal(policy, *self.consumption(), action) if policy.is_capped else None
 
     def _insert(
         self, operation_id: str | None, action: Action, epochs: tuple[int, int], now_ms: int
@@ -150,69 +158,11 @@ class Ledger:
         }  # fmt: skip
         insert = f"INSERT INTO effects ({', '.join(row)}) VALUES ({', '.join(f':{name}' for name in row)})"
         effect_id = int(self.db.execute(insert, row).lastrowid or 0)
-        sealed = receipt_digest(self._receipt_content(effect_id))
-        self.db.execute("UPDATE effects SET receipt_digest = ? WHERE effect_id = ?", (sealed, effect_id))
+        receipt = receipt_of_row(self.name, {**row, "effect_id": effect_id})
+        receipt = replace(receipt, digest=receipt_digest(asdict(receipt)))
+        self.db.execute(
+            "UPDATE effects SET receipt_digest = ? WHERE effect_id = ?", (receipt.digest, effect_id)
+        )
         if operation_id is not None:
             self.db.execute("INSERT INTO keys VALUES (?, ?, ?)", (operation_id, action.digest, effect_id))
-        return self.receipt(effect_id)
-
-    # --- reading ----------------------------------------------------------------------------
-
-    def read(self, operation_id: str, now_ms: int) -> Reading:
-        """What this ledger knows of an operation: `committed` with its receipt, or `absent`."""
-        key = self.db.execute("SELECT effect_id FROM keys WHERE operation_id = ?", (operation_id,)).fetchone()
-        if key is None:
-            return Reading("absent", None, self.name, now_ms)
-        return Reading("committed", self.receipt(key["effect_id"]), self.name, now_ms)
-
-    def receipt(self, effect_id: int) -> Receipt:
-        """The receipt of one effect as its row states it; `is_intact` tells whether the row was changed."""
-        sealed = self.db.execute(
-            "SELECT receipt_digest FROM effects WHERE effect_id = ?", (effect_id,)
-        ).fetchone()[0]
-        return Receipt(**self._receipt_content(effect_id), digest=sealed)
-
-    def _receipt_content(self, effect_id: int) -> dict[str, Any]:
-        row = self.db.execute(
-            f"SELECT {RECEIPT_COLUMNS} FROM effects WHERE effect_id = ?", (effect_id,)
-        ).fetchone()
-        return {"ledger": self.name, **dict(row)}
-
-    def effects_of(self, subject: str, kind: str) -> list[Receipt]:
-        """All effects of one kind for one subject: the business fact, independent of any key."""
-        found = self.db.execute(
-            "SELECT effect_id FROM effects WHERE subject = ? AND kind = ? ORDER BY effect_id", (subject, kind)
-        ).fetchall()
-        return [self.receipt(row["effect_id"]) for row in found]
-
-    def highest_epoch(self, subject: str) -> int:
-        """The highest epoch that this provider has seen for a subject; 0 before the first."""
-        row = self.db.execute("SELECT highest_epoch FROM fences WHERE subject = ?", (subject,)).fetchone()
-        return int(row[0]) if row else 0
-
-    @property
-    def name(self) -> str:
-        """The ledger's name, as receipts and readings give it."""
-        return str(self.db.execute("SELECT name FROM policy").fetchone()[0])
-
-    def budget_policy(self) -> BudgetPolicy:
-        """The caps that were fixed when the ledger was initialised."""
-        caps = self.db.execute("SELECT currency, cap_minor FROM currency_caps ORDER BY currency").fetchall()
-        return BudgetPolicy(
-            self.db.execute("SELECT max_effects FROM policy").fetchone()[0], tuple(map(tuple, caps))
-        )
-
-    def consumption(self) -> tuple[int, dict[str, int]]:
-        """Committed effects, and committed minor units by currency.  Computed; no counter is stored."""
-        by_currency = self.db.execute(
-            "SELECT currency, count(*) effects, sum(amount_minor) minor FROM effects GROUP BY currency"
-        ).fetchall()
-        return sum(row["effects"] for row in by_currency), {
-            row["currency"]: row["minor"] for row in by_currency
-        }
-
-
-def receipt_of_row(ledger_name: str, row: dict[str, Any]) -> Receipt:
-    """The receipt that an `effects` row of a snapshot claims, with the digest stored in it."""
-    names = RECEIPT_COLUMNS.split(", ")
-    return Receipt(ledger=ledger_name, **{name: row[name] for name in names}, digest=row["receipt_digest"])
+        return receipt

@@ -6,19 +6,22 @@ is taken before the first read, so that what was read is still true when it is a
 
 from __future__ import annotations
 
+import os
 import sqlite3
-import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from labkit.errors import BadStore, LabError, OutputInUse, StoreLocked, StoreUnwritable
+from labkit.errors import BadStore, InfrastructureError, LabError, OutputInUse, StoreUnwritable
+from labkit.stores.engine import require_engine
+from labkit.stores.engine import safe_journal_mode as safe_journal_mode
+from labkit.stores.sqlite_errors import lab_error_of, read_only
+from labkit.stores.sqlite_errors import translated as translated
 
 BUSY_TIMEOUT_S = 5.0
-OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,34 @@ class Schema:
     sql: str
     migrations: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        assert len(self.migrations) == self.version - 1, "a migration for every older version"
+
 
 class StoreConnection(sqlite3.Connection):
-    """A connection that knows its file, so that errors can name it."""
+    """A connection that knows its file and its process, and raises labkit's errors."""
 
     path: Path = Path()
+    pid: int = 0
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """As in sqlite3.
+
+        Raises:
+            StoreLocked, StoreUnwritable, ReadOnly, BadStore: conditions of the file.
+            InfrastructureError: this process inherited the connection over a fork.
+        """
+        if os.getpid() != self.pid:
+            raise InfrastructureError(
+                f"{self.path} was opened in another process", "open it in the process that uses it"
+            )
+        try:
+            return super().execute(sql, parameters)
+        except sqlite3.Error as error:
+            lab_error = lab_error_of(error, self.path)
+            if lab_error is None:
+                raise
+            raise lab_error from error
 
 
 def load_sql(name: str) -> str:
@@ -43,56 +69,75 @@ def load_sql(name: str) -> str:
     return resources.files("labkit.stores").joinpath(name).read_text(encoding="utf-8")
 
 
-def safe_journal_mode(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> str:
-    """`wal` where this SQLite cannot corrupt a file by resetting its WAL, else `delete`.
-
-    SQLite 3.7.0 to 3.51.2 can lose committed pages when two connections write and checkpoint at
-    once; the lines 3.44 and 3.50 were mended in 3.44.6 and 3.50.7.  Source: the WAL-reset fault in
-    https://www.sqlite.org/wal.html
-
-    >>> safe_journal_mode((3, 40, 1)), safe_journal_mode((3, 44, 6)), safe_journal_mode((3, 51, 3))
-    ('delete', 'wal', 'wal')
-    """
-    mended_line = {(3, 44): 6, (3, 50): 7}.get(version[:2])
-    mended = version >= (3, 51, 3) or (mended_line is not None and version[2] >= mended_line)
-    return "wal" if mended else "delete"
-
-
-def create(path: Path, schema: Schema) -> StoreConnection:
-    """Make a new store file and return its connection.
+def create(
+    path: Path, schema: Schema, fill: Callable[[StoreConnection], None] | None = None
+) -> StoreConnection:
+    """Make a new store file and return its connection; `fill` writes its first rows in the same commit.
 
     Raises:
         OutputInUse: the file exists; evidence is never overwritten.
-        StoreUnwritable: the folder cannot be written.
+        ReadOnly: the folder may not be written.
+        StoreUnwritable: there is no such folder, or no space.
     """
-    if path.exists():
-        raise OutputInUse(f"{path} exists already", "choose a new folder")
-    with translated(path):
-        db = _connect(path, BUSY_TIMEOUT_S)
+    require_engine()
+    try:
+        path.open("xb").close()  # exclusive: two makers of one file cannot both go on
+    except FileExistsError:
+        raise OutputInUse(f"{path} exists already", "choose a new folder") from None
+    except PermissionError:
+        raise read_only(path) from None
+    except OSError as error:
+        raise StoreUnwritable(f"{path} cannot be made ({error.strerror})", "check its folder") from None
+    try:
+        return _fill_new(path, schema, fill)
+    except BaseException:
+        for suffix in ("", "-journal", "-wal", "-shm"):  # it is ours and holds nothing yet
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        raise
+
+
+def _fill_new(path: Path, schema: Schema, fill: Callable[[StoreConnection], None] | None) -> StoreConnection:
+    db = _connect(path, BUSY_TIMEOUT_S)
+    try:
         db.execute(f"PRAGMA journal_mode={safe_journal_mode()}")
         with atomic(db):
             for statement in split_statements(schema.sql):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id={schema.application_id}")
             db.execute(f"PRAGMA user_version={schema.version}")
+            if fill is not None:
+                fill(db)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
-def open_store(path: Path, schema: Schema, busy_timeout_s: float = BUSY_TIMEOUT_S) -> StoreConnection:
+def open_store(path: Path, schema: Schema, busy_timeout_s: float | None = None) -> StoreConnection:
     """Open an existing store, migrating it forward if it is of an older version.
+
+    The file is not read by Python first: closing it would drop the locks that this process holds on
+    it through another connection (https://www.sqlite.org/howtocorrupt.html section 2.2).
 
     Raises:
         BadStore: missing, empty, truncated, not a database, or of another owner or version.
-        StoreLocked: another process held it for longer than `busy_timeout_s`.
+        ReadOnly: the file may not be read, or needs a write and may not be written.
+        StoreLocked: another process held it for longer than `busy_timeout_s` (None: BUSY_TIMEOUT_S).
     """
-    _refuse_damaged(path)
-    with translated(path):
-        db = _connect(path, busy_timeout_s)
-        try:
-            _require_schema(db, schema)
-        except BaseException:
-            db.close()
-            raise
+    require_engine()
+    try:
+        if not path.is_file():
+            raise BadStore(f"{path} is missing", "name the folder that holds the store")
+        if path.stat().st_size == 0:
+            raise BadStore(f"{path} is empty", "keep it as evidence and restore a copy")
+    except PermissionError:
+        raise read_only(path) from None
+    db = _connect(path, BUSY_TIMEOUT_S if busy_timeout_s is None else busy_timeout_s)
+    try:
+        _require_schema(db, schema)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
@@ -102,7 +147,8 @@ def atomic(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
     Raises:
         StoreLocked: another process held the write lock for longer than the busy timeout.
-        StoreUnwritable: disk full, or the file cannot be written.
+        StoreUnwritable: disk full, or an error of the disk.
+        ReadOnly: the file may not be written.
         BadStore: the file is damaged.
     """
     with translated(getattr(db, "path", Path("store"))):
@@ -112,83 +158,30 @@ def atomic(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
-                with suppress(sqlite3.Error):  # the first error is the one to report
+                with suppress(sqlite3.Error, LabError):  # the first error is the one to report
                     db.execute("ROLLBACK")
             raise
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn sqlite3's errors into labkit's, naming the file."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _as_lab_error(error, path) from error
-
-
-def _as_lab_error(error: sqlite3.Error, path: Path) -> LabError:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoreLocked(
-            f"{path} is locked by another process", "wait for it to finish, then run this again"
-        )
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return StoreUnwritable(
-            f"{path} could not be written ({error})", "free disk space, then run this again"
-        )
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
-        return StoreUnwritable(
-            f"{path} could not be opened for writing ({error})", "check the file's permissions"
-        )
-    if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-        return BadStore(
-            f"{path} is damaged or not a store ({error})", "keep it as evidence and restore a copy"
-        )
-    raise error  # a mistake in a statement is a bug, not a condition to report
-
-
 def _connect(path: Path, busy_timeout_s: float) -> StoreConnection:
-    # isolation_level=None: Python opens no transaction behind the reader's back.
-    db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, factory=StoreConnection)
-    db.path = path
+    with translated(path):
+        # isolation_level=None: Python opens no transaction behind the reader's back.
+        db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None, factory=StoreConnection)
+    db.path, db.pid = path, os.getpid()
     db.row_factory = sqlite3.Row
-    db.execute("PRAGMA foreign_keys=ON")
-    db.execute("PRAGMA synchronous=FULL")
-    return db
-
-
-def _refuse_damaged(path: Path) -> None:
-    """Refuse what SQLite would silently take for a new database, or notice only much later."""
-    if not path.is_file():
-        raise BadStore(f"{path} is missing", "name the folder that holds the store")
-    size_bytes = path.stat().st_size
-    if _has_hot_journal(path):
-        return  # SQLite rolls it back first; only then do the header and the size agree
-    if size_bytes == 0:
-        raise BadStore(f"{path} is empty", "keep it as evidence and restore a copy")
     try:
-        header = path.open("rb").read(100)
-    except PermissionError:
-        raise StoreUnwritable(f"{path} cannot be read", "check the file's permissions") from None
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\x00"):
-        raise BadStore(f"{path} is not a SQLite database", "name a file that labkit made")
-    # Header layout: https://www.sqlite.org/fileformat2.html#the_database_header
-    page_bytes = struct.unpack(">H", header[16:18])[0]
-    pages = struct.unpack(">I", header[28:32])[0]
-    page_bytes = 65536 if page_bytes == 1 else page_bytes
-    page_count_is_valid = header[24:28] == header[92:96]
-    if page_count_is_valid and size_bytes < pages * page_bytes:
-        raise BadStore(f"{path} is truncated", "keep it as evidence and restore a copy")
-
-
-def _has_hot_journal(path: Path) -> bool:
-    return any(path.with_name(path.name + suffix).exists() for suffix in ("-journal", "-wal"))
+        db.execute("PRAGMA foreign_keys=ON")
+        db.execute("PRAGMA synchronous=FULL")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _require_schema(db: StoreConnection, schema: Schema) -> None:
     application_id = db.execute("PRAGMA application_id").fetchone()[0]
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    if application_id != schema.application_id:
+    if application_id != schema.application_id or version < 1:
         raise BadStore(f"{db.path} is not a {schema.owner} store", f"name the {schema.owner}'s file")
     if version > schema.version:
         raise BadStore(
@@ -200,7 +193,7 @@ def _require_schema(db: StoreConnection, schema: Schema) -> None:
             for statements in schema.migrations[version - 1 :]:
                 for statement in split_statements(statements):
                     db.execute(statement)
-            db.execute(f"PRAGMA user_version={schema.version}")
+            db.execute(f"PRAGMA user_version={max(version, schema.version)}")
 
 
 def split_statements(sql: str) -> list[str]:
@@ -212,6 +205,7 @@ def split_statements(sql: str) -> list[str]:
         if sqlite3.complete_statement(pending):
             statements.append(pending.strip())
             pending = ""
+    assert not pending.strip(), f"a statement without its semicolon: {pending.strip()}"
     return statements
 
 

@@ -1,0 +1,102 @@
+"""What a sweep asks of a warm process, and what it gets back: plain JSON both ways."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from labkit import canonical
+from labkit.errors import BadHandler
+from labkit.harness.child import ChildSpec, load_module
+from labkit.observations import Observation, Verdict
+
+Fault = Literal["kill", "pause", "lost_reply", "term"]
+ALL_SOURCES = ("boundary", "statement", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepJob:
+    """One handler to be swept: where it starts, which two functions, which fault, who judges.
+
+    `template` is a prepared world, cloned for every trial into a folder below `scratch`.
+    `judge` is a reference, `module:function` or `FILE.py:function`, to a function from an
+    Observation to verdicts.  `world="folder"` is for handlers that get just a path; their rows are
+    read by the function `crash_facts` of the file `reader`.
+    """
+
+    scenario: str
+    template: str
+    scratch: str
+    first: tuple[str, str]
+    resume: tuple[str, str]
+    judge: str
+    intents: tuple[tuple[str, str, str], ...] = ()
+    workflow_id: str = "order-1001"
+    sources: tuple[str, ...] = ALL_SOURCES
+    fault: Fault = "kill"
+    interventions: tuple[str, ...] = ()
+    world: Literal["labkit", "folder"] = "labkit"
+    reader: str = ""
+    seed: str = "1"
+    deadline_s: float = 5.0
+    most_resumes: int = 4
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """For the pipe."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> SweepJob:
+        """From the pipe, where tuples became lists."""
+        tuples = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
+        return replace(cls(**tuples), intents=tuple(tuple(intent) for intent in value["intents"]))
+
+    def spec(self, folder: Path, run_number: int, at: int = -1, history: object = "") -> ChildSpec:
+        """The child of run `run_number`: the first worker, then the resuming one.
+
+        `at=-1` traces nothing, 0 counts the crash points, a number brings the fault there.
+        `history` is what the run follows on; chance in the child is a function of it.
+        """
+        file, function = self.first if run_number == 1 else self.resume
+        sources = ("reply",) if self.fault == "lost_reply" else self.sources
+        return ChildSpec(
+            folder=str(folder),
+            file=file,
+            function=function,
+            workflow_id=self.workflow_id,
+            run_number=run_number,
+            points=() if at < 0 else sources,
+            at=max(at, 0),
+            fault=self.fault,
+            seed=canonical.digest([self.seed, str(history), run_number]),
+            now_ms=run_number * 1000,
+            world=self.world,
+            busy_timeout_s=0.2 if self.fault == "pause" else 5.0,
+        )
+
+
+def clone(template: str | Path, scratch: str | Path) -> Path:
+    """A fresh copy of a world, with the journals that a killed writer may have left beside its stores."""
+    folder = Path(tempfile.mkdtemp(prefix="world-", dir=scratch))
+    for source in Path(template).iterdir():
+        if source.is_dir():
+            shutil.copytree(source, folder / source.name)
+        else:
+            shutil.copyfile(source, folder / source.name)
+    return folder
+
+
+def load_judge(reference: str) -> Callable[[Observation], tuple[Verdict, ...]]:
+    """The judge behind a reference.  Raises: BadHandler."""
+    place, _, name = reference.rpartition(":")
+    module = load_module(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+    judge = getattr(module, name, None)
+    if not callable(judge):
+        raise BadHandler(f"{place} has no judge `{name}`", "name one as MODULE:FUNCTION or FILE.py:FUNCTION")
+    return judge  # type: ignore[no-any-return]

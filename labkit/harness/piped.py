@@ -1,0 +1,205 @@
+"""A started child as its parent holds it: its pipes, its deadlines, its end.
+
+Every wait has a deadline, every stream is bounded.  The child is signalled only while it is unreaped
+(its pid is its own until then), and when it ends the rest of its session ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from labkit.harness.child import ChildSpec
+from labkit.observations import ProcessRun
+
+BOUNDARY_DEADLINE_S = 5.0
+TAIL_BYTES = 4096  # of each stream; a child that prints without end costs no more than this
+MOST_REPORT_BYTES = 8 * 1024 * 1024  # of reports from one child; what comes after is not read as reports
+HAS_PIDFD = sys.platform == "linux" and hasattr(os, "pidfd_open")
+
+
+@dataclass(frozen=True, slots=True)
+class Pipes:
+    """Both ends of a child's pipes: what it reports and prints, and what lets it go on."""
+
+    report: tuple[int, int]
+    stdout: tuple[int, int]
+    stderr: tuple[int, int]
+    hold: tuple[int, int]
+
+    @classmethod
+    def open(cls) -> Pipes:
+        """Four new pipes."""
+        return cls(os.pipe(), os.pipe(), os.pipe(), os.pipe())
+
+    @property
+    def childs(self) -> tuple[int, int, int, int]:
+        """The ends that the child holds: report, stdout, stderr, hold."""
+        return self.report[1], self.stdout[1], self.stderr[1], self.hold[0]
+
+    @property
+    def parents(self) -> tuple[int, int, int, int]:
+        """The ends that the parent holds."""
+        return self.report[0], self.stdout[0], self.stderr[0], self.hold[1]
+
+
+class PipedChild:
+    """One started child, until it is reaped.  Use it as a context: leaving kills what still runs."""
+
+    def __init__(self, spec: ChildSpec, pid: int, pipes: Pipes, start_allowance_s: float = 0.0) -> None:
+        for fd in pipes.childs:
+            os.close(fd)
+        self.spec = spec
+        self.pid = pid
+        self.messages: list[dict[str, Any]] = []
+        self.timed_out = False
+        self.returncode: int | None = None
+        self._began_s = time.monotonic()
+        self._allowance_s = start_allowance_s
+        self._tails = {"report": b"", "stdout": b"", "stderr": b""}
+        self._reported_bytes = 0
+        self._hold = pipes.hold[1]
+        self._selector = selectors.DefaultSelector()
+        for name, fd in zip(self._tails, pipes.parents, strict=False):
+            os.set_blocking(fd, False)
+            self._selector.register(fd, selectors.EVENT_READ, name)
+        if HAS_PIDFD:  # readable once the child has ended
+            self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, "end")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.returncode is None:
+            self.finish("abandoned", -self._allowance_s)
+
+    @property
+    def reported(self) -> str | None:
+        """The boundary or the numbered crash point that the child reported last as its stop."""
+        stops = [message.get("boundary") or message.get("label") for message in self.messages]
+        return next((stop for stop in reversed(stops) if stop), None)
+
+    def until_boundary(self, deadline_s: float = BOUNDARY_DEADLINE_S) -> str | None:
+        """Wait until the child reports where it stops; None where it ended instead."""
+        self._read(self._until(deadline_s), lambda: self.reported is not None)
+        return self.reported
+
+    def until_stopped(self, deadline_s: float = BOUNDARY_DEADLINE_S) -> bool:
+        """Wait until the child has stopped by SIGSTOP; False where it ended instead."""
+        until_s = self._until(deadline_s)
+        while time.monotonic() < until_s:
+            if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+            self._drain(0.001)
+            if self.has_ended():
+                return False
+        return False
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal; a child that has ended is not reaped yet, so nobody else has its pid."""
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def release(self) -> None:
+        """Let a child that waits at a boundary go on."""
+        with suppress(BrokenPipeError):
+            os.write(self._hold, b"g")
+
+    def has_ended(self) -> bool:
+        """Whether the child has ended; leaves it unreaped, so that its pid stays its own."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def finish(self, role: str, deadline_s: float = BOUNDARY_DEADLINE_S) -> ProcessRun:
+        """Wait for the child's end and reap it, with its session.  Past the deadline it is killed."""
+        self.timed_out = not self._read(self._until(deadline_s), self.has_ended)
+        self._kill_session()
+        self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self._drain(0)  # what it had written before it died
+        self._close()
+        result = next((message["result"] for message in self.messages if "result" in message), None)
+        return ProcessRun(
+            role=role,
+            command=self.spec.command,
+            pid=self.pid,
+            returncode=self.returncode,
+            boundary=self.reported,
+            result=result,
+            stdout_tail=self._tails["stdout"].decode(errors="replace"),
+            stderr_tail=self._tails["stderr"].decode(errors="replace"),
+            elapsed_ms=round((time.monotonic() - self._began_s) * 1000, 3),
+            timed_out=self.timed_out,
+        )
+
+    # --- the pipes --------------------------------------------------------------------------
+
+    def _until(self, deadline_s: float) -> float:
+        return time.monotonic() + deadline_s + self._allowance_s
+
+    def _read(self, until_s: float, done: Callable[[], bool]) -> bool:
+        """Drain the pipes until `done()` or the child's end; False at the deadline."""
+        while not done():
+            remaining_s = until_s - time.monotonic()
+            if remaining_s <= 0:
+                return False
+            ended = self._drain(remaining_s if HAS_PIDFD else min(remaining_s, 0.002))
+            if ended or (not HAS_PIDFD and self.has_ended()):
+                self._drain(0)
+                return True
+        return True
+
+    def _drain(self, wait_s: float) -> bool:
+        """Take what the pipes hold; True once the child has ended.
+
+        A grandchild may hold the pipes open, so their end of file says nothing of the child.
+        """
+        ended = False
+        for key, _ in self._selector.select(wait_s):
+            if key.data == "end":
+                ended = True
+            else:
+                self._take(key)
+        return ended
+
+    def _take(self, key: selectors.SelectorKey) -> None:
+        data = os.read(key.fd, 65536)
+        if not data:
+            self._selector.unregister(key.fd)
+            os.close(key.fd)
+        elif key.data == "report":
+            self._take_report(data)
+        else:
+            self._tails[key.data] = (self._tails[key.data] + data)[-TAIL_BYTES:]
+
+    def _take_report(self, data: bytes) -> None:
+        self._reported_bytes += len(data)
+        if self._reported_bytes > MOST_REPORT_BYTES:
+            return
+        *lines, self._tails["report"] = (self._tails["report"] + data).split(b"\n")
+        for line in lines:
+            with suppress(ValueError):  # the handler can write to this pipe too; noise is no report
+                message = json.loads(line)
+                if isinstance(message, dict):
+                    self.messages.append(message)
+
+    def _kill_session(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.signal(signal.SIGKILL)  # it may have left its group, or not have made its session yet
+
+    def _close(self) -> None:
+        for key in list(self._selector.get_map().values()):
+            os.close(key.fd)
+        self._selector.close()
+        os.close(self._hold)

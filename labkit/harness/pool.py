@@ -1,0 +1,168 @@
+"""Warm processes that fork the children: single-threaded, connection-free, one task at a time each.
+
+The parent sends one JSON line a task over a socket and gets one line back.  A warm process that is
+killed is started again and its task repeated once; when the parent ends, its warm processes end,
+and their children with them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from labkit import errors
+from labkit.errors import HarnessError, LabError
+
+MOST_TRIES = 2
+
+
+def usable_cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class WarmProcess:
+    """One warm process and the socket to it."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-m", "labkit.harness.warm", str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                ours.close()
+                raise HarnessError(f"no warm process could be started ({error})", "check memory") from error
+        self.socket = ours
+        self.pid = self._process.pid
+        self.task: int | None = None
+        self._received = b""
+
+    def send(self, number: int, name: str, arguments: Sequence[Any]) -> None:
+        """Give it one task."""
+        self.task = number
+        with suppress(OSError):  # it has died: receive() will see the end of file
+            self.socket.sendall(json.dumps([name, *arguments]).encode() + b"\n")
+
+    def receive(self) -> dict[str, Any] | None:
+        """Its answer once it is whole, {} before that, None where it has died."""
+        try:
+            data = self.socket.recv(1 << 20)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            return None
+        self._received += data
+        if not self._received.endswith(b"\n"):
+            return {}
+        answer: dict[str, Any] = json.loads(self._received)
+        self._received = b""
+        return answer
+
+    def close(self) -> None:
+        """End it: at once, and its child with it."""
+        self.socket.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Pool:
+    """A few warm processes.  Use it as a context, and from the thread that made it."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self.jobs = jobs or usable_cores()
+        self._warm: list[WarmProcess] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all warm processes."""
+        for warm in self._warm:
+            warm.close()
+        self._warm = []
+
+    def one(self, name: str, *arguments: Any) -> Any:
+        """Run one task.  Raises: what the task raised."""
+        return next(iter(self.run([(name, *arguments)])))[1]
+
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """Run tasks side by side; yields (index, answer) in the order in which they end.
+
+        Raises:
+            LabError: what a task raised.
+            HarnessError: a warm process died twice at the same task.
+        """
+        waiting = list(range(len(tasks)))[::-1]
+        tries = [0] * len(tasks)
+        with selectors.DefaultSelector() as selector:
+            busy = 0
+            while len(self._warm) < min(self.jobs, len(tasks)):
+                self._warm.append(WarmProcess())
+            for warm in self._warm:
+                selector.register(warm.socket, selectors.EVENT_READ, warm)
+            for warm in self._warm:
+                busy += self._next(warm, waiting, tasks)
+            while busy:
+                for key, _ in selector.select():
+                    warm = key.data
+                    answer = warm.receive()
+                    if answer == {}:
+                        continue
+                    number = warm.task
+                    busy -= 1
+                    if answer is None:
+                        tries[number] += 1
+                        warm = self._replace(warm, selector)
+                        if tries[number] >= MOST_TRIES:
+                            raise HarnessError(
+                                f"a warm process died twice at task {tasks[number][0]}", "see memory limits"
+                            )
+                        waiting.append(number)
+                    else:
+                        yield number, answer_of(answer)
+                    busy += self._next(warm, waiting, tasks)
+
+    def _next(self, warm: WarmProcess, waiting: list[int], tasks: Sequence[tuple[Any, ...]]) -> int:
+        if not waiting:
+            warm.task = None
+            return 0
+        number = waiting.pop()
+        name, *arguments = tasks[number]
+        warm.send(number, name, arguments)
+        return 1
+
+    def _replace(self, dead: WarmProcess, selector: selectors.BaseSelector) -> WarmProcess:
+        selector.unregister(dead.socket)
+        dead.close()
+        fresh = WarmProcess()
+        self._warm[self._warm.index(dead)] = fresh
+        selector.register(fresh.socket, selectors.EVENT_READ, fresh)
+        return fresh
+
+
+def answer_of(answer: dict[str, Any]) -> Any:
+    """What a task returned.  Raises: the labkit error that it raised."""
+    if "error" not in answer:
+        return answer["answer"]
+    kind = getattr(errors, answer["error"], HarnessError)
+    if not issubclass(kind, LabError):
+        kind = HarnessError
+    raise kind(answer["message"], answer["cure"])

@@ -1,0 +1,156 @@
+"""The sweep: a handler killed for real at every crash point, resumed, and judged by its rows.
+
+A sweep must not flatter.  The fault-free run is repeated and must agree; every kill is verified by
+signal and label; a handler without crash points, or one that writes where the sweep cannot see, is
+a problem and never a pass; at least one crash must leave work for the recovery.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import BadHandler
+from labkit.harness.jobs import SweepJob
+from labkit.harness.pool import Pool
+from labkit.observations import CrashPoint, PointResult, Sweep, Verdict
+
+Progress = Callable[[int, int], None]
+MOST_TIMEOUTS = 6  # after so many points past their deadline the rest is not attempted, and says so
+
+
+def quietly(done: int, total: int) -> None:
+    """The progress listener that shows nothing."""
+
+
+def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quietly) -> Sweep:
+    """Sweep one handler at depth `1` (kill once), or `2` (kill the resume as well, every pair).
+
+    Raises:
+        BadHandler: no crash points, or the handler cannot be loaded.
+        HarnessError: the infrastructure broke; nothing is scored.
+    """
+    controls = [answer for _, answer in pool.run([("control", job.as_json)] * 2)]
+    points = tuple(CrashPoint(**point) for point in controls[0]["points"])
+    if not points and controls[0]["returncode"] == 0:
+        raise BadHandler(
+            f"{Path(job.first[0]).name}:{job.first[1]} has no crash point that this sweep can see",
+            "let it use SQLite in this process, announce boundaries, or sweep its lines",
+        )
+    problems = problems_of_controls(controls)
+    answers: list[dict[str, Any]] = []
+    if controls[0]["returncode"] == 0 and not controls[0]["timed_out"]:
+        answers = at_every_point(job, pool, depth, controls[0]["points"], progress)
+        if not any(answer["recovery_worked"] for answer in answers):
+            problems.append("no crash left work for the recovery: the sweep shows nothing about it")
+    return Sweep(
+        scenario=job.scenario,
+        fault=job.fault,
+        depth=depth,
+        first=job.first,
+        resume=job.resume,
+        sources={file: Path(file).read_text(encoding="utf-8") for file in {job.first[0], job.resume[0]}},
+        points=points,
+        control=result_of(job, controls[0]),
+        results=tuple(result_of(job, answer) for answer in answers),
+        problems=tuple(problems),
+    )
+
+
+def at_every_point(
+    job: SweepJob, pool: Pool, depth: str, points: list[dict[str, Any]], progress: Progress
+) -> list[dict[str, Any]]:
+    """Every schedule of the depth, in order; a failing one is repeated and must fail alike."""
+    task = "kill_once" if depth == "1" else "kill_twice"
+    tasks = [(task, job.as_json, number, points) for number in range(1, len(points) + 1)]
+    found: dict[int, list[dict[str, Any]]] = {}
+    timeouts = 0
+    for done, (index, answers) in enumerate(pool.run(tasks), start=1):
+        found[index] = answers
+        timeouts += any(answer["outcome"] == "timed_out" for answer in answers)
+        progress(done, len(tasks))
+        if timeouts >= MOST_TIMEOUTS:
+            break
+    if depth == "1":
+        repeat_failures(pool, tasks, found)
+    missing = [not_attempted(points[index]) for index in range(len(tasks)) if index not in found]
+    return [answer for index in sorted(found) for answer in found[index]] + missing
+
+
+def repeat_failures(pool: Pool, tasks: list[tuple[Any, ...]], found: dict[int, list[dict[str, Any]]]) -> None:
+    """Run failing points once more; one that ends differently is flaky, and no verdict on the handler."""
+    failing = [index for index in sorted(found) if not passes(found[index][0])]
+    failing = [index for index in failing if found[index][0]["outcome"] == "judged"]
+    for position, again in pool.run([tasks[index] for index in failing]):
+        index = failing[position]
+        if names(again[0]) != names(found[index][0]):
+            before, after = ", ".join(names(found[index][0])), ", ".join(names(again[0]))
+            found[index][0] |= {"outcome": "flaky", "explanation": f"{before} at first, then {after}"}
+
+
+def passes(answer: dict[str, Any]) -> bool:
+    """Whether an answer was judged and every verdict passes."""
+    return answer["outcome"] == "judged" and all(verdict["passed"] for verdict in answer["verdicts"])
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    """The names of an answer's verdicts."""
+    return [verdict["name"] for verdict in answer["verdicts"]]
+
+
+def problems_of_controls(controls: list[dict[str, Any]]) -> list[str]:
+    """What makes the sweep itself unsound, whatever the verdicts say."""
+    first, second = controls
+    found = []
+    if first["timed_out"]:
+        found.append("the fault-free run passed its deadline")
+    elif first["returncode"] != 0:
+        found.append(f"the fault-free run returned {first['returncode']}: {first['last_words']}")
+    if [point["label"] for point in first["points"]] != [point["label"] for point in second["points"]]:
+        found.append("two fault-free runs took different paths: the handler is not deterministic")
+    elif (first["recorded"], first["happened"]) != (second["recorded"], second["happened"]):
+        found.append("two fault-free runs left different rows: the handler is not deterministic")
+    if first["unseen"]:
+        found.append(f"written by something the sweep cannot see: {', '.join(first['unseen'])}")
+    if first["problem"]:
+        found.append(first["problem"])
+    return found
+
+
+def not_attempted(point: dict[str, Any]) -> dict[str, Any]:
+    """A point that was given up on."""
+    return {
+        "schedule": [point], "outcome": "not_attempted", "verdicts": [], "promised": [], "recorded": {},
+        "happened": {}, "explanation": f"{MOST_TIMEOUTS} points before it passed their deadline",
+        "recovery_worked": False,
+    }  # fmt: skip
+
+
+def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
+    """A warm process's answer as a frozen value."""
+    schedule = tuple(CrashPoint(**point) for point in answer["schedule"])
+    return PointResult(
+        schedule=schedule,
+        outcome=answer["outcome"],
+        verdicts=tuple(Verdict(**verdict) for verdict in answer["verdicts"]),
+        promised=tuple(answer["promised"]),
+        recorded=answer["recorded"],
+        happened=answer["happened"],
+        command=command(job, schedule),
+        explanation=answer["explanation"],
+    )
+
+
+def command(job: SweepJob, schedule: tuple[CrashPoint, ...]) -> str:
+    """The shell line that repeats this one schedule."""
+    file, function = job.first
+    at = ",".join(str(point.number) for point in schedule)
+    return f"lab sweep {file}:{function} --fault {job.fault} --at {at or 0}"
+
+
+def scratch() -> tempfile.TemporaryDirectory[str]:
+    """A folder for a sweep's worlds, on tmpfs where there is one."""
+    shared_memory = Path("/dev/shm")  # noqa: S108  TemporaryDirectory makes a private folder in it
+    return tempfile.TemporaryDirectory(prefix="lab-", dir=shared_memory if shared_memory.is_dir() else None)

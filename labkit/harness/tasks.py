@@ -1,0 +1,127 @@
+"""What a warm process can be asked to do.  Each task takes and returns plain JSON."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from labkit.harness import schedules
+from labkit.harness.jobs import SweepJob, clone
+from labkit.observations import CrashPoint
+
+CHANGE_COUNTER = slice(24, 28)  # https://www.sqlite.org/fileformat2.html#file_change_counter
+
+
+@contextmanager
+def world_of(job: SweepJob, template: str | None = None) -> Iterator[Path]:
+    """A clone of the job's world, gone afterwards."""
+    folder = clone(template or job.template, job.scratch)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def control(job: SweepJob) -> dict[str, Any]:
+    """The fault-free run: its crash points, its result, and whether anything escaped the sweep's view."""
+    with world_of(job) as folder:
+        counters = change_counters(folder)
+        ran = schedules.run_faulty(job, folder, 1, 0, [])
+        unseen = (
+            []
+            if job.fault == "lost_reply"
+            else unseen_writes(counters, change_counters(folder), ran.messages)
+        )
+        result = schedules.finish_and_judge(job, folder, [ran.run], ())
+    return {
+        **result,
+        "points": [point_json(point) for point in ran.points],
+        "returncode": ran.run.returncode,
+        "timed_out": ran.run.timed_out,
+        "problem": ran.problem,
+        "last_words": schedules.last_words([ran.run]),
+        "unseen": unseen,
+        "sql_chance": any("sql_chance" in message for message in ran.messages),
+    }
+
+
+def kill_once(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Depth 1: the first run meets the fault at `at`, then the workflow is resumed to its end."""
+    with world_of(job) as folder:
+        ran = schedules.run_faulty(job, folder, 1, at, [])
+        point = point_of(expected, at)
+        outcome, why = schedules.how_it_fell(job, ran, at, point)
+        if outcome != "judged":
+            return [unjudged([point], outcome, why)]
+        schedules.intervene(job, folder)
+        return [schedules.finish_and_judge(job, folder, [ran.run], [point])]
+
+
+def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Depth 2: after the kill at `at`, the resume is killed at each of its points as well."""
+    found: list[dict[str, Any]] = []
+    with world_of(job) as crashed:
+        ran = schedules.run_faulty(job, crashed, 1, at, [])
+        first = point_of(expected, at)
+        outcome, why = schedules.how_it_fell(job, ran, at, first)
+        if outcome != "judged":
+            return [unjudged([first], outcome, why)]
+        schedules.intervene(job, crashed)
+        with world_of(job, str(crashed)) as folder:
+            points = schedules.run_faulty(job, folder, 2, 0, [at]).points
+        for second in points:
+            with world_of(job, str(crashed)) as folder:
+                again = schedules.run_faulty(job, folder, 2, second.number, [at])
+                outcome, why = schedules.how_it_fell(job, again, second.number, second)
+                if outcome == "judged":
+                    found.append(
+                        schedules.finish_and_judge(job, folder, [ran.run, again.run], [first, second])
+                    )
+                else:
+                    found.append(unjudged([first, second], outcome, why))
+    return found
+
+
+def point_json(point: CrashPoint) -> dict[str, Any]:
+    """A crash point as plain JSON."""
+    return {"number": point.number, "kind": point.kind, "label": point.label, "line": point.line}
+
+
+def point_of(expected: list[dict[str, Any]], at: int) -> CrashPoint:
+    """The fault-free run's point of this number."""
+    return CrashPoint(**expected[at - 1])
+
+
+def unjudged(points: list[CrashPoint], outcome: str, why: str) -> dict[str, Any]:
+    """A schedule that could not be judged, with the reason."""
+    return {
+        "schedule": [point_json(point) for point in points], "outcome": outcome, "verdicts": [], "promised": [],
+        "returncodes": [], "recorded": {}, "happened": {}, "explanation": why, "recovery_worked": False,
+    }  # fmt: skip
+
+
+def change_counters(folder: Path) -> dict[str, int]:
+    """How often each SQLite file below a folder was written, by its own header."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and path.stat().st_size >= 100:
+            with path.open("rb") as file:
+                header = file.read(100)
+            if header.startswith(b"SQLite format 3\x00"):
+                found[path.name] = struct.unpack(">I", header[CHANGE_COUNTER])[0]
+    return found
+
+
+def unseen_writes(before: dict[str, int], after: dict[str, int], messages: list[dict[str, Any]]) -> list[str]:
+    """Stores that were written more often than the trace saw commits."""
+    seen: dict[str, int] = {}
+    for message in messages:
+        seen |= message.get("written", {})
+    return sorted(name for name, count in after.items() if count - before.get(name, 0) > seen.get(name, 0))
+
+
+TASKS: dict[str, Callable[..., Any]] = {"control": control, "kill_once": kill_once, "kill_twice": kill_twice}
