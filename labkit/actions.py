@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from typing import Any, Self
 
 from labkit import canonical
@@ -25,6 +26,15 @@ def is_minor_units(value: object) -> bool:
 def is_currency(value: object) -> bool:
     """Whether a value has the form of an ISO 4217 alphabetic code: three upper-case letters."""
     return isinstance(value, str) and re.fullmatch(r"[A-Z]{3}", value) is not None
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a string that has a UTF-8 form: JSON can also spell half of a surrogate pair.
+
+    >>> is_text("order-1001"), is_text(chr(0xD800))
+    (True, False)
+    """
+    return isinstance(value, str) and not any(0xD800 <= ord(letter) <= 0xDFFF for letter in value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class Action:
     def __post_init__(self) -> None:
         for name in ("kind", "subject"):
             value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip():
+            if not is_text(value) or not value.strip():
                 raise BadAction(f"action field `{name}` is {value!r}", "give a non-empty string")
         if not is_minor_units(self.amount_minor):
             raise BadAction(
@@ -58,6 +68,9 @@ class Action:
             raise BadAction(
                 f"action field `currency` is {self.currency!r}", "give an ISO 4217 code such as USD"
             )
+        names = [name for name, _ in self.details]
+        if not all(map(is_text, sum(self.details, ()))) or names != sorted(set(names)):
+            raise BadAction(f"action field `details` is {self.details!r}", "give sorted (name, text) pairs")
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -67,7 +80,7 @@ class Action:
     @property
     def digest(self) -> str:
         """SHA-256 of the canonical bytes."""
-        return canonical.digest(self.as_json)
+        return _digest_of(self)
 
     @classmethod
     def from_json(cls, value: object, source: str = "action") -> Self:
@@ -87,12 +100,17 @@ class Action:
                 f"{source} has the unknown field `{unknown[0]}`", f"use only {', '.join(sorted(known))}"
             )
         details = value.get("details", {})
-        if not isinstance(details, Mapping) or not all(isinstance(text, str) for text in details.values()):
+        if not isinstance(details, Mapping) or not all(map(is_text, (*details, *details.values()))):
             raise BadAction(f"{source} field `details` is not an object of strings", 'write {"name": "text"}')
         try:
             return cls(**{**value, "details": tuple(sorted(details.items()))})
         except BadAction as error:
             raise BadAction(f"{source}: {error.message}", error.cure) from None
+
+
+@lru_cache(maxsize=4096)  # one submit asks for it several times
+def _digest_of(action: Action) -> str:
+    return canonical.digest(action.as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +142,13 @@ class BudgetPolicy:
                 raise BadOption(f"budget currency is {currency!r}", "give an ISO 4217 code such as USD")
             if not is_minor_units(cap):
                 raise BadOption(f"budget cap for {currency} is {cap!r}", "give minor units from 0 to 2^53-1")
+        if len(dict(self.caps_minor)) != len(self.caps_minor):
+            raise BadOption("budget caps name a currency twice", "give each currency one cap")
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether there is any cap at all.  A cap of zero is one."""
+        return self.max_effects is not None or bool(self.caps_minor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,11 @@
     │   ├── UnknownName                      a kata, handler, workflow or approval that does not exist
     │   ├── OutputInUse                      a folder or file that would be overwritten
     │   ├── BadStore                         a store file that is missing, empty, damaged or another's
+    │   ├── ReadOnly                         a file or folder that this user may not write
     │   ├── BadPacket                        an evidence file that cannot be read as one
     │   ├── BadHandler                       a handler that cannot be loaded or swept
+    │   ├── BadKata                          a kata's folder that lacks a file or a field
+    │   ├── BadPrediction                    a prediction that is not whole, or answers what was not asked
     │   ├── ForbiddenMove                    a state change that the transition table does not have
     │   ├── Conflict                         another decision or claim stands already
     │   └── NotSealed                        a run was asked for before its prediction
@@ -18,7 +21,7 @@
     ├── AmbiguousOutcome            exit 1   the call may have had its effect: read, never retry blindly
     └── InfrastructureError         exit 3   the machine failed; this is never a score
         ├── StoreLocked                      contention outlived the timeout
-        ├── StoreUnwritable                  disk full, read-only file or folder
+        ├── StoreUnwritable                  disk full, or an error of the disk
         └── HarnessError                     a child could not be started, killed or reaped
 
 Each class says in `effect` whether the effect that was asked for may have happened:
@@ -74,12 +77,24 @@ class BadStore(UsageError):
     """A store file is missing, empty, truncated, of another schema, or not a database."""
 
 
+class ReadOnly(UsageError):
+    """A store, file or folder that would have to be written is read-only for this user."""
+
+
 class BadPacket(UsageError):
     """An evidence file cannot be read as one."""
 
 
 class BadHandler(UsageError):
     """A handler cannot be loaded, or does nothing that a sweep could see."""
+
+
+class BadKata(UsageError):
+    """A kata's folder lacks a file or a field, or one of them has a value that cannot be."""
+
+
+class BadPrediction(UsageError):
+    """A prediction lacks an answer, a certainty or a reason, or answers what the kata does not ask."""
 
 
 class ForbiddenMove(UsageError):
@@ -123,7 +138,7 @@ class StoreLocked(InfrastructureError):
 
 
 class StoreUnwritable(InfrastructureError):
-    """The store could not be written: disk full, or a read-only file or folder."""
+    """A store or folder could not be written: disk full, or an error of the disk."""
 
 
 class HarnessError(InfrastructureError):

@@ -24,16 +24,17 @@ class Authority:
 
     @classmethod
     def create(cls, path: Path, now_ms: int = 0) -> Authority:
-        """A new authority file, at policy version 1.  Raises: OutputInUse, StoreUnwritable."""
-        db = sqlite.create(path, SCHEMA)
-        with sqlite.atomic(db):
+        """A new authority file, at policy version 1.  Raises: OutputInUse, ReadOnly, StoreUnwritable."""
+
+        def fill(db: sqlite.StoreConnection) -> None:
             db.execute("INSERT INTO policy_versions (version, at_ms) VALUES (1, ?)", (now_ms,))
-        return cls(db)
+
+        return cls(sqlite.create(path, SCHEMA, fill))
 
     @classmethod
-    def open(cls, path: Path) -> Authority:
-        """An existing authority file.  Raises: BadStore, StoreLocked."""
-        return cls(sqlite.open_store(path, SCHEMA))
+    def open(cls, path: Path, busy_timeout_s: float | None = None) -> Authority:
+        """An existing authority file.  Raises: BadStore, ReadOnly, StoreLocked."""
+        return cls(sqlite.open_store(path, SCHEMA, busy_timeout_s))
 
     # --- people and policy ------------------------------------------------------------------
 
@@ -71,14 +72,14 @@ class Authority:
         self.db.execute("INSERT INTO policy_versions (version, at_ms) VALUES (?, ?)", (version, now_ms))
         return version
 
-    def revise_subject(self, subject: str) -> int:
+    def revise_subject(self, subject: str, now_ms: int) -> int:
         """The subject changed under its approvals (consent withdrawn, case closed): they are stale."""
+        revision = self.subject_revision(subject) + 1
         self.db.execute(
-            "INSERT INTO subject_revisions (subject, revision) VALUES (?, 1)"
-            " ON CONFLICT (subject) DO UPDATE SET revision = revision + 1",
-            (subject,),
+            "INSERT INTO subject_revisions (subject, revision, at_ms) VALUES (?, ?, ?)",
+            (subject, revision, now_ms),
         )
-        return self.subject_revision(subject)
+        return revision
 
     # --- admission --------------------------------------------------------------------------
 
@@ -168,6 +169,6 @@ class Authority:
     def subject_revision(self, subject: str) -> int:
         """How often the subject has changed; 0 for one that never did."""
         row = self.db.execute(
-            "SELECT revision FROM subject_revisions WHERE subject = ?", (subject,)
+            "SELECT max(revision) FROM subject_revisions WHERE subject = ?", (subject,)
         ).fetchone()
-        return int(row[0]) if row else 0
+        return int(row[0] or 0)

@@ -4,9 +4,12 @@ CREATE TABLE policy_versions (
     at_ms   INTEGER NOT NULL
 ) STRICT;
 
+-- A subject that never changed has no row and is at revision 0.
 CREATE TABLE subject_revisions (
-    subject  TEXT PRIMARY KEY,
-    revision INTEGER NOT NULL                  -- rises when the subject changes: consent withdrawn, case closed
+    subject  TEXT NOT NULL,
+    revision INTEGER NOT NULL,                 -- rises when the subject changes: consent withdrawn, case closed
+    at_ms    INTEGER NOT NULL,
+    PRIMARY KEY (subject, revision)
 ) STRICT;
 
 CREATE TABLE approvals (

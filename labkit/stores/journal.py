@@ -27,13 +27,13 @@ class Journal(JournalRows):
 
     @classmethod
     def create(cls, path: Path) -> Journal:
-        """A new journal file.  Raises: OutputInUse, StoreUnwritable."""
+        """A new journal file.  Raises: OutputInUse, ReadOnly, StoreUnwritable."""
         return cls(sqlite.create(path, SCHEMA))
 
     @classmethod
-    def open(cls, path: Path) -> Journal:
-        """An existing journal file.  Raises: BadStore, StoreLocked."""
-        return cls(sqlite.open_store(path, SCHEMA))
+    def open(cls, path: Path, busy_timeout_s: float | None = None) -> Journal:
+        """An existing journal file.  Raises: BadStore, ReadOnly, StoreLocked."""
+        return cls(sqlite.open_store(path, SCHEMA, busy_timeout_s))
 
     # --- intentions -------------------------------------------------------------------------
 
@@ -51,7 +51,8 @@ class Journal(JournalRows):
         """Record one operation's identity and exact action before anybody is asked to perform it.
 
         Raises:
-            Conflict: the operation id is bound to something else already.
+            Conflict: the operation id, or the step, is bound to something already.
+            UnknownName: there is no such workflow.
         """
         row = {**asdict(operation), "action": canonical.canonical_bytes(operation.action.as_json).decode()}
         row["idempotent"] = int(operation.idempotent)
@@ -61,8 +62,9 @@ class Journal(JournalRows):
         try:
             self.db.execute(f"INSERT INTO operations ({names}) VALUES ({marks})", row)
         except sqlite3.IntegrityError:
+            self.workflow(operation.workflow_id)  # to have none is the other way to fail
             raise Conflict(
-                f"operation {operation.operation_id} is recorded already", "read it first"
+                f"operation {operation.operation_id} or its step is recorded already", "read it first"
             ) from None
         body = {
             "operation_id": operation.operation_id,
@@ -98,20 +100,22 @@ class Journal(JournalRows):
 
     # --- progress ---------------------------------------------------------------------------
 
-    def claim(self, workflow_id: str, expected_version: int, owner: str, now_ms: int) -> int:
+    def claim(self, workflow_id: str, expected_version: int, owner: str, now_ms: int, above: int = 0) -> int:
         """Take the workflow over and return its new epoch: compare-and-swap on the version.
 
-        Every claim gets a new epoch, also one by the same owner.
+        Every claim gets a new epoch, also one by the same owner, and one higher than `above`: what
+        the provider has heard of already, from another workflow or from a journal that was lost.
 
         Raises:
             StaleClaim: somebody else claimed it since `expected_version` was read.
         """
         changed = self.db.execute(
-            "UPDATE workflows SET version = version + 1, epoch = epoch + 1, owner = ?"
+            "UPDATE workflows SET version = version + 1, epoch = max(epoch, ?) + 1, owner = ?"
             " WHERE workflow_id = ? AND version = ?",
-            (owner, workflow_id, expected_version),
+            (above, owner, workflow_id, expected_version),
         )
         if changed.rowcount != 1:
+            self.workflow(workflow_id)  # to have none is the other way to fail
             raise StaleClaim(
                 f"workflow {workflow_id} has moved past version {expected_version}", "read it again"
             )

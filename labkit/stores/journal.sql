@@ -55,7 +55,7 @@ CREATE TABLE recovery_receipts (
 
 -- Append-only and hash-chained: each event's digest covers the one before it.
 CREATE TABLE events (
-    sequence        INTEGER PRIMARY KEY,
+    sequence        INTEGER PRIMARY KEY AUTOINCREMENT,  -- SQLite remembers the highest, also of a lost tail
     workflow_id     TEXT NOT NULL,
     kind            TEXT NOT NULL,
     body            TEXT NOT NULL,             -- canonical JSON

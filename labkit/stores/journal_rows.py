@@ -43,6 +43,12 @@ class JournalRows:
         found = self._operations("WHERE o.workflow_id = ? AND o.step = ?", workflow_id, step)
         return found[0] if found else None
 
+    def events(self, workflow_id: str) -> list[dict[str, Any]]:
+        """The workflow's events in the order in which they were appended."""
+        return sqlite.rows(
+            self.db, "SELECT * FROM events WHERE workflow_id = ? ORDER BY sequence", workflow_id
+        )
+
     def _operations(self, where: str, *values: str) -> list[Operation]:
         return [_operation(row) for row in sqlite.rows(self.db, OPERATION_SQL + where, *values)]
 
