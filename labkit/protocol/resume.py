@@ -6,181 +6,113 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from labkit.boundaries import Boundary
-from labkit.errors import CodePathChanged
+from labkit.errors import StaleClaim
 from labkit.protocol import attempt
-from labkit.protocol.parties import Parties
-from labkit.protocol.recovery import decide
-from labkit.protocol.states import MOVES, Evidence, State, progress_of
+from labkit.protocol.parties import Outcome, Parties
+from labkit.protocol.recovery_receipts import receipt_of
+from labkit.protocol.states import MOVES, Evidence, State
+from labkit.protocol.witnesses import Found, find, reconstruct
 from labkit.stores.sqlite import atomic
-from labkit.values import AuthorityEvidence, Decision, Operation, Reading, RecoveryReceipt, Workflow
+from labkit.values import Operation, Workflow
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What moves 4 and 5 read, and what follows from it."""
-
-    decision: Decision
-    reading: Reading
-    authority: AuthorityEvidence
-
-
-def resume(parties: Parties, workflow_id: str, step: str = "charge") -> str:
+def resume(parties: Parties, workflow_id: str, step: str = "charge") -> State:
     """Recover one operation after a crash; returns the state it is left in.
 
     Safe to call any number of times, by any number of workers.
 
     Raises:
-        StaleClaim: another resumer was first.
+        StaleClaim: another resumer was first, or has taken over since.
         CodePathChanged: the history was written by other code.
+        UnknownName: no such workflow, or no intent was recorded for this step.
     """
     with parties.showing_refusals(workflow_id):
-        workflow, epoch = fence(parties, workflow_id, step)  # 1
+        parties, workflow = fence(parties, workflow_id, step)  # 1
         operation = reconstruct(workflow, step)  # 2 and 3
-        reading = read_first(parties, operation)  # 4
-        authority = parties.authority.resolve(  # 5
-            operation.operation_id, operation.action_digest, operation.approval_id, parties.now_ms
-        )
-        found = Found(
-            decide(progress_of(operation.state), reading.status, authority.status), reading, authority
-        )
+        found = find(parties, operation)  # 4 and 5
         parties.reached(Boundary.DECIDED)
-        state = carry_out(parties, operation, found, epoch)  # 6
-        write_receipt(parties, operation, found, workflow)  # 7
-        return state
+        outcome = carry_out(parties, operation, found)  # 6
+        with atomic(parties.journal.db):  # 7
+            parties.require_claim(operation)
+            parties.journal.record_recovery(
+                receipt_of(parties, workflow, operation, found, outcome), parties.now_ms
+            )
+        parties.reached(Boundary.RECEIPT_WRITTEN)
+        return outcome.state
 
 
-def fence(parties: Parties, workflow_id: str, step: str) -> tuple[Workflow, int]:
+def fence(parties: Parties, workflow_id: str, step: str) -> tuple[Parties, Workflow]:
     """Move 1: claim in the journal, then at the provider: a stale worker may be alive and about to pay."""
     workflow = parties.journal.workflow(workflow_id)
-    with atomic(parties.journal.db):
-        epoch = parties.journal.claim(workflow_id, workflow.version, parties.actor, parties.now_ms)
-    parties.provider.fence(reconstruct(workflow, step).action.subject, epoch)
-    parties.reached(Boundary.CLAIMED)
-    return parties.journal.workflow(workflow_id), epoch
+    subject = reconstruct(workflow, step).action.subject  # history of other code is not even claimed
+    claimed = parties.claim(workflow, subject)
+    if claimed.provider.fence(subject, claimed.epoch) > claimed.epoch:
+        raise StaleClaim(f"the provider knows a newer epoch for {subject}", "stop: another worker has it")
+    claimed.reached(Boundary.CLAIMED)
+    return claimed, claimed.journal.workflow(workflow_id)
 
 
-def reconstruct(workflow: Workflow, step: str) -> Operation:
-    """Moves 2 and 3: the recorded operation, with the id it has always had.  Nothing is minted here."""
-    if workflow.code_path != attempt.CODE_PATH:
-        raise CodePathChanged(
-            f"workflow {workflow.workflow_id} was written by {workflow.code_path}, this is {attempt.CODE_PATH}",
-            "resume it with the code that began it",
-        )
-    return next(operation for operation in workflow.operations if operation.step == step)
-
-
-def read_first(parties: Parties, operation: Operation) -> Reading:
-    """Move 4: ask the owner.  A provider without keys cannot be asked once a call may have gone out."""
-    if operation.idempotent:
-        reading = parties.provider.read(operation.operation_id)
-    else:
-        was_called = operation.state not in (State.NOT_ADMITTED, State.ADMITTED, State.NEEDS_REAUTHORISATION)
-        reading = Reading("unknown" if was_called else "absent", None, "nobody can be asked", parties.now_ms)
-    if reading.status == "absent" and operation.retries >= operation.max_retries:
-        reading = replace(reading, status="failed_exhausted")
-    with atomic(parties.journal.db):
-        parties.journal.observe(operation.operation_id, reading)
-    parties.reached(Boundary.EFFECT_READ)
-    return reading
-
-
-def carry_out(parties: Parties, operation: Operation, found: Found, epoch: int) -> str:
+def carry_out(parties: Parties, operation: Operation, found: Found) -> Outcome:
     """Move 6: the one place where recovery may change the world, and only on `execute`."""
-    if operation.state == State.ABANDONED or (
-        operation.state == State.OUTCOME_VERIFIED and operation.checkpointed
-    ):
-        return operation.state
+    because = found.decision.because
     match found.decision.kind:
         case "complete":
-            if not recognise(parties, operation, found):
-                return parties.journal.operation(operation.operation_id).state
-            return attempt.complete(parties, operation, epoch)
+            if recognise(parties, operation, found):
+                return attempt.complete(parties, operation, found.reading.receipt)
+            return Outcome(parties.state(operation), found.reading.receipt)
         case "execute":
-            if not ready(parties, operation):
-                return parties.journal.operation(operation.operation_id).state
-            return attempt.execute(parties, operation, epoch)
+            if attempt.admit(parties, operation):
+                return attempt.execute(parties, operation)
+            return Outcome(parties.state(operation))
         case "reauthorise":
-            return stop(parties, operation, State.NEEDS_REAUTHORISATION, found.authority.reason)
+            missing = Evidence.AUTHORITY_MISSING
+            return stop(parties, operation, State.NEEDS_REAUTHORISATION, missing, found.authority.reason)
         case "abandon":
-            other = found.authority.other_operation_id or ""
-            return stop(parties, operation, State.ABANDONED, f"{found.decision.because} {other}".strip())
+            unknown = operation.state == State.UNKNOWN_OUTCOME
+            evidence = Evidence.DISPOSITION if unknown else Evidence.EXPLICIT_DECISION
+            return stop(parties, operation, State.ABANDONED, evidence, because)
         case _:
-            return stop(parties, operation, State.UNKNOWN_OUTCOME, found.decision.because)
+            return doubt(parties, operation, found)
 
 
 def recognise(parties: Parties, operation: Operation, found: Found) -> bool:
-    """Bring the journal up to what the ledger says.  A damaged receipt stops for reconciliation."""
-    receipt = found.reading.receipt
-    if receipt is None or not receipt.is_intact:
-        stop(parties, operation, State.UNKNOWN_OUTCOME, "receipt_missing_or_corrupt")
-        return False
-    detail = {"receipt": receipt.digest, "effect_id": receipt.effect_id}
-    with atomic(parties.journal.db):
-        if operation.state == State.ADMITTED:
-            parties.move(operation, State.EFFECT_PENDING, Evidence.DISPATCHED, **detail)
-        if operation.state == State.UNKNOWN_OUTCOME:
-            parties.move(operation, State.EFFECT_COMMITTED, Evidence.DISPOSITION, **detail)
-        elif operation.state != State.EFFECT_COMMITTED:
-            parties.move(operation, State.EFFECT_COMMITTED, Evidence.OWNERS_RECEIPT, **detail)
-    return True
+    """Bring the journal up to what the ledger says, by moves that the table has.
 
-
-def ready(parties: Parties, operation: Operation) -> bool:
-    """Bring the operation to ADMITTED, the only state from which the effect may be asked for."""
-    if operation.state in (State.NOT_ADMITTED, State.NEEDS_REAUTHORISATION):
-        return attempt.admit(parties, operation)
+    An effect without any admission has no such way: it is held, and the event says so.
+    """
+    receipt, admission = found.reading.receipt, found.authority.admission
+    seen = {"receipt": receipt.digest, "effect_id": receipt.effect_id} if receipt else {}
     with atomic(parties.journal.db):
-        if operation.state == State.EFFECT_PENDING:
-            parties.move(operation, State.ADMITTED, Evidence.OWNER_SAYS_ABSENT)
+        if operation.state in (State.NOT_ADMITTED, State.NEEDS_REAUTHORISATION):
+            if admission is None:
+                parties.note(operation, "held", because="an effect without an admission", **seen)
+                return False
+            why = attempt.ENTRY_EVIDENCE[State(operation.state)]
+            parties.move(operation, State.ADMITTED, why, approval_id=admission.approval_id, **seen)
+        if parties.state(operation) == State.ADMITTED:
+            parties.move(operation, State.EFFECT_PENDING, Evidence.DISPATCHED, **seen)
+        if parties.state(operation) == State.EFFECT_PENDING:
+            parties.move(operation, State.EFFECT_COMMITTED, Evidence.OWNERS_RECEIPT, **seen)
         elif operation.state == State.UNKNOWN_OUTCOME:
-            parties.move(operation, State.ADMITTED, Evidence.DISPOSITION, seen="the owner says absent")
+            parties.move(operation, State.EFFECT_COMMITTED, Evidence.DISPOSITION, **seen)
     return True
 
 
-def stop(parties: Parties, operation: Operation, to_state: State, why: str) -> str:
-    """Leave the operation for a person: move where the table has the move, else hold and say so."""
-    evidence = MOVES.get((State(operation.state), to_state))
+def doubt(parties: Parties, operation: Operation, found: Found) -> Outcome:
+    """Stop for reconciliation.  What the owner says is pending, or denies, is held and not called unknown."""
+    if operation.state == State.ADMITTED and found.reading.receipt is not None:
+        with atomic(parties.journal.db):  # the owner holds something of ours: so it was dispatched
+            parties.move(operation, State.EFFECT_PENDING, Evidence.DISPATCHED, seen=found.reading.source)
+    evidence = Evidence.NO_ANSWER if found.reading.status == "unknown" else Evidence.OWNER_SAYS_ABSENT
+    return stop(parties, operation, State.UNKNOWN_OUTCOME, evidence, found.decision.because)
+
+
+def stop(parties: Parties, operation: Operation, to_state: State, why: Evidence, reason: str) -> Outcome:
+    """Leave it for a person: move where the table has the move under this evidence, else hold and say so."""
     with atomic(parties.journal.db):
-        if evidence is None:
-            body = {"operation_id": operation.operation_id, "because": why}
-            parties.journal.append(operation.workflow_id, "held", body, parties.now_ms)
+        if MOVES.get((parties.state(operation), to_state)) is why:
+            parties.move(operation, to_state, why, reason=reason)
         else:
-            parties.move(operation, to_state, evidence, reason=why)
-    return parties.journal.operation(operation.operation_id).state
-
-
-def write_receipt(parties: Parties, operation: Operation, found: Found, workflow: Workflow) -> None:
-    """Move 7: what was seen, under which authority it acted, and what stays uncertain."""
-    decision, reading, authority = found.decision, found.reading, found.authority
-    state = parties.journal.operation(operation.operation_id).state
-    open_question = state == State.UNKNOWN_OUTCOME or decision.kind == "reconcile"
-    receipt = RecoveryReceipt(
-        workflow_id=workflow.workflow_id,
-        version_claimed=workflow.version,
-        epoch=workflow.epoch,
-        operation_id=operation.operation_id,
-        action_digest=operation.action_digest,
-        actor=parties.actor,
-        represented_subject=operation.action.subject,
-        purpose=operation.action.kind,
-        authority=authority.status,
-        approval_id=authority.approval.approval_id if authority.approval else None,
-        policy_version=authority.policy_version,
-        expires_at_ms=authority.approval.expires_at_ms if authority.approval else None,
-        readback_source=reading.source,
-        readback_status=reading.status,
-        readback_at_ms=reading.observed_at_ms,
-        decision=decision.kind,
-        because=decision.because,
-        effect_receipt_digest=reading.receipt.digest if reading.receipt else None,
-        postcondition_holds=True if state == State.OUTCOME_VERIFIED else None,
-        remaining_uncertainty="whether the effect happened" if open_question else None,
-        uncertainty_owner=operation.ledger if open_question else None,
-        release_condition="a person's disposition or a new observation" if open_question else None,
-    )
-    with atomic(parties.journal.db):
-        parties.journal.record_recovery(receipt, parties.now_ms)
-    parties.reached(Boundary.RECEIPT_WRITTEN)
+            parties.note(operation, "held", because=reason)
+    return Outcome(parties.state(operation))
