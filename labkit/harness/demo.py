@@ -137,7 +137,10 @@ def workflow_of(order: str, runs: list[ProcessRun], rows: Snapshot, verdict: Ver
         "workflow_id": order,
         "idempotency_key": operation["operation_id"] if operation["idempotent"] else None,
         "child": {"pid": first.pid, "exit_code": first.returncode, "boundary": first.boundary},
-        "resumes": [{"pid": run.pid, "exit_code": run.returncode, "answer": run.result} for run in resumes],
+        "resumes": [
+            {"pid": run.pid, "exit_code": run.returncode, "answer": run.result, "complaint": complaint(run)}
+            for run in resumes
+        ],
         "replayed": all(a.get("replayed") for a in answers) if operation["idempotent"] else None,
         "replayed_receipt_digests": sorted(receipts),
         "effects": len(effects),
@@ -148,6 +151,12 @@ def workflow_of(order: str, runs: list[ProcessRun], rows: Snapshot, verdict: Ver
         if operation["idempotent"]
         else "a person reconciles: confirmed_applied or confirmed_not_applied",
     }
+
+
+def complaint(run: ProcessRun) -> str | None:
+    """The last line that a process wrote to stderr; None where it wrote none."""
+    lines = run.stderr_tail.strip().splitlines()
+    return lines[-1] if lines else None
 
 
 def shortfalls(workflows: dict[str, dict[str, Any]]) -> list[str]:
@@ -162,8 +171,11 @@ def shortfalls(workflows: dict[str, dict[str, Any]]) -> list[str]:
         for field, wanted in {**expected[name], "effects": 1, "exit_code": DEMO_EXIT_CODE}.items():
             if seen[field] != wanted:
                 found.append(f"{name}: {field} is {seen[field]!r}, not {wanted!r}")
-        if any(resume["exit_code"] != 0 for resume in flow["resumes"]):
-            found.append(f"{name}: a resume did not exit 0")
+        found += [
+            f"{name}: a resume left by exit {resume['exit_code']}: {resume['complaint']}"
+            for resume in flow["resumes"]
+            if resume["exit_code"] != 0
+        ]
     with_key = workflows["idempotent"]
     if with_key["replayed_receipt_digests"] != with_key["effect_receipt_digests"]:
         found.append("idempotent: a replay did not get the original receipt")

@@ -86,11 +86,19 @@ def faults_of_trial(study: Study, record: Record, judge: Judge) -> list[str]:
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         return [f"its rows cannot be judged ({error!r})"]
     faults = [
-        f"the rows give {name} {derived!r}, the packet says {record[name]!r}"
-        for name, derived in (("verdicts", again["verdicts"]), ("contract", contract))
-        if record[name] != derived
+        f"the rows give {name} {derived!r}, the packet says {stated!r}"
+        for name, derived, stated in (
+            ("verdicts", _bare(again["verdicts"]), _bare(record["verdicts"])),
+            ("contract", _bare([contract]), _bare([record["contract"]])),
+        )
+        if derived != stated
     ]
     return faults if contract["passed"] else [*faults, *contract["because"]]
+
+
+def _bare(stated: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the sentence: a judge may come to word it better, and means the same."""
+    return [{name: value for name, value in one.items() if name != "because"} for one in stated]
 
 
 def source_notes(recorded: Mapping[str, Any]) -> tuple[str, ...]:

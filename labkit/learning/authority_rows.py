@@ -29,8 +29,11 @@ def missing_authority(case: Case, at_ms: int, effect: Row | None = None) -> str 
 
 def _missing_approval(case: Case, wanted: Row, at_ms: int) -> str | None:
     authority = case.rows["authority"]
+    operation_id = wanted["operation_id"]
+    if operation_id is None and case.operation is not None:  # called without a key: the ledger knows no id
+        operation_id = case.operation["operation_id"]
     for admission in authority["admissions"]:
-        if admission["operation_id"] == wanted["operation_id"] and admission["admitted_at_ms"] <= at_ms:
+        if admission["operation_id"] == operation_id and admission["admitted_at_ms"] <= at_ms:
             same = admission["action_digest"] == wanted["action_digest"]
             return None if same else "an admission of other bytes"
     used = {row["approval_id"] for row in authority["admissions"]}

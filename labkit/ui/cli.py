@@ -65,6 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted")
         return INTERRUPTED
+    except PermissionError as error:
+        complain(f"{error}: change its permissions, or choose another place")
+        return UsageError.exit_code
     except OSError as error:
         complain(f"{error}: check the disk, the permissions and the limits of this machine")
         return InfrastructureError.exit_code
