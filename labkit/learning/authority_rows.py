@@ -37,8 +37,13 @@ def _missing_approval(case: Case, wanted: Row, at_ms: int) -> str | None:
             same = admission["action_digest"] == wanted["action_digest"]
             return None if same else "an admission of other bytes"
     used = {row["approval_id"] for row in authority["admissions"]}
-    version = max(row["version"] for row in authority["policy_versions"] if row["at_ms"] <= at_ms)
-    revisions = {row["subject"]: row["revision"] for row in authority["subject_revisions"]}
+    version = max(
+        (row["version"] for row in authority["policy_versions"] if row["at_ms"] <= at_ms), default=0
+    )
+    revisions: dict[str, int] = {}
+    for row in authority["subject_revisions"]:
+        if row["at_ms"] <= at_ms:
+            revisions[row["subject"]] = max(row["revision"], revisions.get(row["subject"], 0))
     for approval in authority["approvals"]:
         revoked = approval["revoked_at_ms"] is not None and approval["revoked_at_ms"] <= at_ms
         if (

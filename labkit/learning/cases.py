@@ -48,22 +48,37 @@ class Case:
         """Whether the workflow says that this step is over."""
         return bool(self.checkpoints) or self.state in OVER
 
+    @property
+    def ended_ms(self) -> int:
+        """The time of the last run: run n happens at n * 1000 ms."""
+        return 1000 * max(len(self.observation.runs), 1)
+
 
 def case_of(observation: Observation, intent: tuple[str, str, str]) -> Case:
-    """The rows that bear on one (ledger, kind, subject)."""
+    """The rows that bear on one (ledger, kind, subject).
+
+    Where several operations are after the same effect, the one that has it speaks for them.
+    """
     ledger, kind, subject = intent
     final = observation.final
     effects = tuple(
         row for row in final[ledger]["effects"] if row["kind"] == kind and row["subject"] == subject
     )
-    operations = [
-        row for row in final["journal"]["operations"]
-        if row["ledger"] == ledger and chain.json_of(row["action"])["kind"] == kind
-        and chain.json_of(row["action"])["subject"] == subject
-    ]  # fmt: skip
-    operation = operations[0] if operations else None
+    operations = [row for row in final["journal"]["operations"] if meaning_of(row) == intent]
+    paid = {row["operation_id"] for row in effects}
+    operations.sort(key=lambda row: row["operation_id"] not in paid)  # stable: else the first recorded
     steps = {(row["workflow_id"], row["step"]) for row in operations}
     checkpoints = tuple(
         row for row in final["journal"]["checkpoints"] if (row["workflow_id"], row["step"]) in steps
     )
+    operation = operations[0] if operations else None
     return Case(observation, ledger, effects, operation, checkpoints, kind, subject)
+
+
+def meaning_of(operation: Row) -> tuple[str, str, str] | None:
+    """The intent that an operation's action spells, None where it spells none."""
+    try:
+        action = chain.json_of(operation["action"])
+        return operation["ledger"], action["kind"], action["subject"]
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from labkit.learning.authority_rows import missing_authority
 from labkit.learning.cases import OVER, Case, case_of
+from labkit.learning.damage import first_damage
+from labkit.learning.refusals import true_refusal
 from labkit.observations import PASSING, Observation, Verdict, VerdictName
 from labkit.stores import chain
-from labkit.stores.ledger import receipt_of_row
-from labkit.values import AUTHORITY_REFUSALS
 
 
 def judge(observation: Observation) -> tuple[Verdict, ...]:
@@ -22,38 +22,30 @@ def judge(observation: Observation) -> tuple[Verdict, ...]:
 
 
 def judge_case(case: Case) -> Verdict:
-    """The first verdict of the closed set that applies."""
+    """The first verdict of the closed set that applies; one always does."""
     for name, question in QUESTIONS:
         because = question(case)
         if because:
             return Verdict(name, name in PASSING, because)
-    return Verdict("stuck", False, "the workflow is not over, and a resume without faults changed nothing")
+    raise AssertionError(f"no verdict for {case.kind} of {case.subject} in state {case.state}")
 
 
 def _corrupt(case: Case) -> str | None:
-    for store, tables in case.rows.items():
-        if [row["integrity_check"] for row in tables["integrity"]] != ["ok"]:
-            return f"{store}: SQLite's integrity check fails"
-    broken = chain.first_break(case.rows["journal"]["events"])
-    if broken is not None:
-        return f"journal: the event chain breaks at event {broken}"
-    for row in case.effects:
-        if not receipt_of_row(case.policy["name"], row).is_intact:
-            return f"{case.ledger}: the receipt of effect {row['effect_id']} does not fit its digest"
-    return None
+    return first_damage(case.rows)
 
 
 def _over_budget(case: Case) -> str | None:
     effects = case.rows[case.ledger]["effects"]
-    cap = case.policy["max_effects"]
-    if cap is not None and len(effects) > cap:
-        return f"{case.ledger}: {len(effects)} effects pass the cap of {cap}"
-    for row in case.rows[case.ledger]["currency_caps"]:
-        spent = sum(effect["amount_minor"] for effect in effects if effect["currency"] == row["currency"])
-        if spent > row["cap_minor"]:
-            return (
-                f"{case.ledger}: {spent} minor units of {row['currency']} pass the cap of {row['cap_minor']}"
-            )
+    most = case.policy["max_effects"]
+    if most is not None and len(effects) > most:
+        return f"{case.ledger}: {len(effects)} effects pass the cap of {most}"
+    caps = {row["currency"]: row["cap_minor"] for row in case.rows[case.ledger]["currency_caps"]}
+    for currency in sorted({effect["currency"] for effect in effects}) if caps else ():
+        spent = sum(effect["amount_minor"] for effect in effects if effect["currency"] == currency)
+        if currency not in caps:
+            return f"{case.ledger}: {spent} minor units of {currency}, which has no cap among those set"
+        if spent > caps[currency]:
+            return f"{case.ledger}: {spent} minor units of {currency} pass the cap of {caps[currency]}"
     return None
 
 
@@ -67,12 +59,26 @@ def _unauthorised(case: Case) -> str | None:
 
 def _stale_epoch_accepted(case: Case) -> str | None:
     for effect in case.effects:
-        if effect["epoch"] < effect["highest_epoch"]:
+        granted = max(effect["highest_epoch"], _claimed_epoch(case, effect["committed_at_ms"]))
+        if effect["epoch"] < granted:
             return (
                 f"{case.ledger}: effect {effect['effect_id']} came under epoch {effect['epoch']}"
-                f" after {effect['highest_epoch']} was granted"
+                f" after {granted} was granted"
             )
     return None
+
+
+def _claimed_epoch(case: Case, at_ms: int) -> int:
+    """The highest epoch that the journal had granted for this workflow by then, 0 before the first."""
+    workflow_id = case.operation["workflow_id"] if case.operation else None
+    return max(
+        (
+            chain.body_of(event)["epoch"]
+            for event in case.rows["journal"]["events"]
+            if event["kind"] == "claimed" and event["workflow_id"] == workflow_id and event["at_ms"] <= at_ms
+        ),
+        default=0,
+    )
 
 
 def _duplicate(case: Case) -> str | None:
@@ -85,50 +91,16 @@ def _duplicate(case: Case) -> str | None:
 def _phantom_progress(case: Case) -> str | None:
     if case.claimed and not case.effects:
         return f"journal: claims that {case.kind} of {case.subject} is done; {case.ledger} has no such effect"
+    known = {effect["effect_id"] for effect in case.effects}
+    for row in case.checkpoints:
+        if row["effect_id"] is not None and row["effect_id"] not in known:
+            return f"journal: a checkpoint names effect {row['effect_id']}; {case.ledger} has no such effect"
     return None
-
-
-def _refused(case: Case) -> str | None:
-    """No effect, the refusal recorded, authority truly missing."""
-    reason = recorded_refusal(case)
-    if case.effects or reason is None:
-        return None
-    last_ms = 1000 * max(len(case.observation.runs), 1)
-    missing = missing_authority(case, last_ms)
-    full = reason.startswith("budget_") and _full(case)
-    if (reason in AUTHORITY_REFUSALS or not reason.startswith("budget_")) and missing:
-        return f"journal: records {reason}; {case.ledger}: no effect, and indeed {missing}"
-    return f"journal: records {reason}; {case.ledger}: no effect, and no capacity is left" if full else None
-
-
-def recorded_refusal(case: Case) -> str | None:
-    """The reason of the operation's last recorded refusal, where it stands at one."""
-    if case.state not in ("NEEDS_REAUTHORISATION", "ABANDONED") or case.operation is None:
-        return None
-    for event in reversed(case.rows["journal"]["events"]):
-        body = chain.body_of(event)
-        if event["kind"] == "moved" and body["operation_id"] == case.operation["operation_id"]:
-            evidence = body["evidence"]
-            return str(evidence.get("refused") or evidence.get("reason") or "") or None
-    return None
-
-
-def _full(case: Case) -> bool:
-    assert case.operation is not None
-    action = chain.json_of(case.operation["action"])
-    effects = case.rows[case.ledger]["effects"]
-    cap = case.policy["max_effects"]
-    caps = {row["currency"]: row["cap_minor"] for row in case.rows[case.ledger]["currency_caps"]}
-    spent = sum(effect["amount_minor"] for effect in effects if effect["currency"] == action["currency"])
-    over_count = cap is not None and len(effects) >= cap
-    return over_count or (bool(caps) and spent + action["amount_minor"] > caps.get(action["currency"], -1))
 
 
 def _lost(case: Case) -> str | None:
-    if case.over and not case.effects and not case.claimed:
-        return (
-            f"journal: the workflow is over ({case.state}); {case.ledger}: no effect, though it was permitted"
-        )
+    if case.over and not case.effects and true_refusal(case) is None:
+        return f"journal: the workflow is over ({case.state}); {case.ledger}: no effect, and no right refusal"
     return None
 
 
@@ -140,9 +112,22 @@ def _orphan_effect(case: Case) -> str | None:
     return None
 
 
+def _stuck(case: Case) -> str | None:
+    """Not over after the last resume, and not at one of the two honest stops either."""
+    if case.over or true_refusal(case) or _honest_unknown(case):
+        return None
+    return f"journal: the workflow is not over ({case.state}), and a resume without faults left it so"
+
+
+def _refused(case: Case) -> str | None:
+    """No effect, the refusal recorded, authority truly missing."""
+    return true_refusal(case)
+
+
 def _honest_unknown(case: Case) -> str | None:
     """UNKNOWN_OUTCOME, and the provider truly cannot tell: the operation has no key to ask by."""
-    if case.state == "UNKNOWN_OUTCOME" and case.operation and not case.operation["idempotent"]:
+    unknown = case.state == "UNKNOWN_OUTCOME" and not case.checkpoints
+    if unknown and case.operation and not case.operation["idempotent"]:
         return "journal: UNKNOWN_OUTCOME, and the provider keeps no key that could be asked for"
     return None
 
@@ -160,9 +145,10 @@ QUESTIONS: tuple[tuple[VerdictName, Callable[[Case], str | None]], ...] = (
     ("stale_epoch_accepted", _stale_epoch_accepted),
     ("duplicate", _duplicate),
     ("phantom_progress", _phantom_progress),
-    ("refused", _refused),
     ("lost", _lost),
     ("orphan_effect", _orphan_effect),
+    ("stuck", _stuck),
+    ("refused", _refused),
     ("honest_unknown", _honest_unknown),
     ("exactly_one", _exactly_one),
 )

@@ -47,12 +47,19 @@ def first_break(events: Iterable[Mapping[str, Any]], highest: int | None = None)
     """
     previous, expected = FIRST, 1
     for event in events:
-        content = {name: value for name, value in event.items() if name != "digest"}
         linked = event["previous_digest"] == previous and event["sequence"] == expected
-        if not linked or canonical.digest(content) != event["digest"]:
+        if not linked or not _fits(event):
             return expected
         previous, expected = event["digest"], expected + 1
     return None if highest is None or highest < expected else expected
+
+
+def _fits(event: Mapping[str, Any]) -> bool:
+    content = {name: value for name, value in event.items() if name != "digest"}
+    try:
+        return canonical.digest(content) == event["digest"]
+    except ValueError:  # a number that JSON cannot carry exactly was written into it
+        return False
 
 
 def first_break_of(tables: Mapping[str, list[dict[str, Any]]]) -> int | None:
