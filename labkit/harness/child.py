@@ -8,7 +8,6 @@ boundaries on a pipe.  Exit codes: 0 returned, the error's own for a labkit erro
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import json
 import os
 import signal
@@ -17,8 +16,8 @@ import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Literal, NoReturn
+from types import CodeType, ModuleType
+from typing import Any, Literal
 
 from labkit.boundaries import Boundary
 from labkit.errors import BadHandler, LabError
@@ -29,6 +28,7 @@ from labkit.stores import sqlite
 
 DEMO_EXIT_CODE = 86
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+_prctl = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 StopMode = Literal["never", "hold", "kill_self", "exit_86"]
 
@@ -139,18 +139,38 @@ def load(file: Path, function: str) -> Callable[[World], Any]:
     return handler  # type: ignore[no-any-return]
 
 
+_COMPILED: dict[Path, tuple[str, CodeType]] = {}
+
+
+def compiled(file: Path) -> CodeType:
+    """The code of a Python file as it is now; compiled again only when its text has changed.
+
+    A warm process calls this before it forks, so that its children need not compile.
+
+    Raises:
+        BadHandler: the file is missing or is no Python.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+        if file not in _COMPILED or _COMPILED[file][0] != text:
+            _COMPILED[file] = (text, compile(text, str(file), "exec"))
+    except OSError:
+        raise BadHandler(f"{file} is missing", "name a Python file") from None
+    except (SyntaxError, ValueError) as error:
+        raise BadHandler(f"{file.name} is no Python ({error})", "mend it and run again") from None
+    return _COMPILED[file][1]
+
+
 def load_module(file: Path) -> ModuleType:
     """Execute a Python file as a module of its own.  Raises: BadHandler."""
-    if not file.is_file():
-        raise BadHandler(f"{file} is missing", "name a Python file")
-    spec = importlib.util.spec_from_file_location(f"handler_{file.stem}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(file.parent))
+    code = compiled(file)
+    module = ModuleType(f"handler_{file.stem}")
+    module.__file__ = str(file)
+    sys.modules[module.__name__] = module
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
     try:
-        spec.loader.exec_module(module)
+        exec(code, module.__dict__)  # noqa: S102  running the handler is what this process is for
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1].lineno
         raise BadHandler(
@@ -171,15 +191,11 @@ def jsonable(value: Any) -> Any:
 
 def die_with_parent() -> None:
     """Ask Linux to kill this process when its parent ends; elsewhere the pipe's end of file has to do."""
-    if sys.platform == "linux":
+    if _prctl is not None:
         parent = os.getppid()
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:  # it ended before we asked
-            _leave()
-
-
-def _leave() -> NoReturn:
-    os._exit(1)
+            os._exit(1)
 
 
 if __name__ == "__main__":

@@ -116,8 +116,8 @@ class CrashPoints:
                 super().__init__(database, *arguments, **more)
                 self._trace(connection, database)
 
-        sqlite3.connect = sqlite3.dbapi2.connect = traced_connect  # type: ignore[attr-defined]
-        sqlite3.Connection = sqlite3.dbapi2.Connection = TracedConnection  # type: ignore[attr-defined, misc]
+        sqlite3.connect = sqlite3.dbapi2.connect = traced_connect  # type: ignore[assignment]
+        sqlite3.Connection = sqlite3.dbapi2.Connection = TracedConnection  # type: ignore[misc]
         sys.addaudithook(self._audit)
 
     def _trace(self, connection: sqlite3.Connection, database: Any) -> sqlite3.Connection:

@@ -34,7 +34,7 @@ def raise_policy_version(folder: Path, now_ms: int) -> None:
 
 
 def lose_journal(folder: Path, now_ms: int) -> None:
-    """The journal is replaced by one that knows only the intent."""
+    """The journal is replaced by one that knows only the intents that were recorded at the start."""
     spec = describe(folder)
     path = folder / spec["journal_file"]
     for name in (path.name, path.name + "-journal", path.name + "-wal", path.name + "-shm"):
@@ -42,7 +42,7 @@ def lose_journal(folder: Path, now_ms: int) -> None:
     with atomic((journal := Journal.create(path)).db):
         for workflow_id in dict.fromkeys(step["workflow_id"] for step in spec["steps"]):
             journal.begin(workflow_id, spec["code_path"], now_ms)
-        for step in spec["steps"]:
+        for step in (step for step in spec["steps"] if step["state"] is not None):
             journal.intend(
                 operation_of(StepSpec(**{**step, "action": Action.from_json(_details(step))})), now_ms
             )

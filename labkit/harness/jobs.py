@@ -15,6 +15,7 @@ from labkit.errors import BadHandler
 from labkit.harness.child import ChildSpec, load_module
 from labkit.observations import Observation, Verdict
 
+Judge = Callable[[Observation], tuple[Verdict, ...]]
 Fault = Literal["kill", "pause", "lost_reply", "term"]
 ALL_SOURCES = ("boundary", "statement", "line")
 
@@ -54,7 +55,9 @@ class SweepJob:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> SweepJob:
         """From the pipe, where tuples became lists."""
-        tuples = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
+        tuples: dict[str, Any] = {
+            name: tuple(item) if isinstance(item, list) else item for name, item in value.items()
+        }
         return replace(cls(**tuples), intents=tuple(tuple(intent) for intent in value["intents"]))
 
     def spec(self, folder: Path, run_number: int, at: int = -1, history: object = "") -> ChildSpec:
@@ -92,7 +95,7 @@ def clone(template: str | Path, scratch: str | Path) -> Path:
     return folder
 
 
-def load_judge(reference: str) -> Callable[[Observation], tuple[Verdict, ...]]:
+def load_judge(reference: str) -> Judge:
     """The judge behind a reference.  Raises: BadHandler."""
     place, _, name = reference.rpartition(":")
     module = load_module(Path(place)) if place.endswith(".py") else importlib.import_module(place)

@@ -16,11 +16,12 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from labkit.errors import HarnessError
+from labkit.errors import BadHandler, HarnessError
 from labkit.harness import child
 from labkit.harness.child import ChildSpec
 from labkit.harness.piped import PipedChild, Pipes
@@ -70,6 +71,8 @@ class ForkLauncher:
     def start(self, spec: ChildSpec) -> PipedChild:
         """Start one child.  Raises: HarnessError."""
         require_single_thread()
+        with suppress(BadHandler):  # the child will say what is wrong with it
+            child.compiled(Path(spec.file))
         pipes = Pipes.open()
         pid = os.fork()
         if pid == 0:

@@ -64,7 +64,7 @@ class PipedChild:
         self.timed_out = False
         self.returncode: int | None = None
         self._began_s = time.monotonic()
-        self._allowance_s = start_allowance_s
+        self._ready_s = self._began_s + start_allowance_s  # at the latest; its first report says when
         self._tails = {"report": b"", "stdout": b"", "stderr": b""}
         self._reported_bytes = 0
         self._hold = pipes.hold[1]
@@ -82,7 +82,8 @@ class PipedChild:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.returncode is None:
-            self.finish("abandoned", -self._allowance_s)
+            self.signal(signal.SIGKILL)
+            self.finish("abandoned")
 
     @property
     def reported(self) -> str | None:
@@ -92,13 +93,13 @@ class PipedChild:
 
     def until_boundary(self, deadline_s: float = BOUNDARY_DEADLINE_S) -> str | None:
         """Wait until the child reports where it stops; None where it ended instead."""
-        self._read(self._until(deadline_s), lambda: self.reported is not None)
+        self._read(deadline_s, lambda: self.reported is not None)
         return self.reported
 
     def until_stopped(self, deadline_s: float = BOUNDARY_DEADLINE_S) -> bool:
         """Wait until the child has stopped by SIGSTOP; False where it ended instead."""
-        until_s = self._until(deadline_s)
-        while time.monotonic() < until_s:
+        asked_s = time.monotonic()
+        while self._remaining_s(asked_s, deadline_s) > 0:
             if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None:
                 return True
             self._drain(0.001)
@@ -123,7 +124,7 @@ class PipedChild:
 
     def finish(self, role: str, deadline_s: float = BOUNDARY_DEADLINE_S) -> ProcessRun:
         """Wait for the child's end and reap it, with its session.  Past the deadline it is killed."""
-        self.timed_out = not self._read(self._until(deadline_s), self.has_ended)
+        self.timed_out = not self._read(deadline_s, self.has_ended)
         self._kill_session()
         self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         self._drain(0)  # what it had written before it died
@@ -144,13 +145,15 @@ class PipedChild:
 
     # --- the pipes --------------------------------------------------------------------------
 
-    def _until(self, deadline_s: float) -> float:
-        return time.monotonic() + deadline_s + self._allowance_s
+    def _remaining_s(self, asked_s: float, deadline_s: float) -> float:
+        """What is left of a deadline; it runs once the child is ready, however slow its interpreter was."""
+        return max(asked_s, self._ready_s) + deadline_s - time.monotonic()
 
-    def _read(self, until_s: float, done: Callable[[], bool]) -> bool:
+    def _read(self, deadline_s: float, done: Callable[[], bool]) -> bool:
         """Drain the pipes until `done()` or the child's end; False at the deadline."""
+        asked_s = time.monotonic()
         while not done():
-            remaining_s = until_s - time.monotonic()
+            remaining_s = self._remaining_s(asked_s, deadline_s)
             if remaining_s <= 0:
                 return False
             ended = self._drain(remaining_s if HAS_PIDFD else min(remaining_s, 0.002))
@@ -192,6 +195,7 @@ class PipedChild:
                 message = json.loads(line)
                 if isinstance(message, dict):
                     self.messages.append(message)
+                    self._ready_s = min(self._ready_s, time.monotonic())
 
     def _kill_session(self) -> None:
         with suppress(ProcessLookupError, PermissionError):

@@ -10,12 +10,13 @@ import shutil
 import signal
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from labkit.harness import foreign, interventions, snapshots
 from labkit.harness.child import ChildSpec
-from labkit.harness.jobs import SweepJob, clone, load_judge
+from labkit.harness.jobs import Judge, SweepJob, clone, load_judge
 from labkit.harness.launchers import ForkLauncher
 from labkit.observations import CrashPoint, Observation, ProcessRun, Snapshot, TrialOutcome
 
@@ -101,42 +102,43 @@ def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -
 
 
 def resume_to_the_end(job: SweepJob, folder: Path, run_number: int, history: object) -> list[ProcessRun]:
-    """Resume without faults until a run returns and would change nothing more, or none may follow."""
+    """Resume without faults until the rows pass, a run changes nothing, or the last one is done."""
     runs: list[ProcessRun] = []
-    before = contents_of(job, folder)
     for number in range(run_number, run_number + job.most_resumes):
-        ran = run_to_end(job.spec(folder, number, history=history), "resume", job.deadline_s)
-        runs.append(ran.run)
-        after = contents_of(job, folder)
-        if ran.run.timed_out or (ran.run.returncode == 0 and settled(job, folder, after, runs)):
+        before = fingerprint(folder)
+        runs.append(run_to_end(job.spec(folder, number, history=history), "resume", job.deadline_s).run)
+        if runs[-1].timed_out or fingerprint(folder) == before or passes(job, folder, runs):
             break
-        if after == before:
-            break
-        before = after
     return runs
 
 
-def settled(job: SweepJob, folder: Path, rows: Snapshot, runs: list[ProcessRun]) -> bool:
-    """Whether the rows pass already, so that nobody would resume again."""
-    verdicts = load_judge(job.judge)(observe(job, folder, (), tuple(runs), judged_rows(job, folder, rows)))
+def passes(job: SweepJob, folder: Path, runs: list[ProcessRun]) -> bool:
+    """Whether the last resume returned and the rows pass already, so that nobody would resume again."""
+    if runs[-1].returncode != 0 or len(runs) == job.most_resumes:
+        return False
+    verdicts = judge_of(job)(observe(job, folder, (), tuple(runs), rows_of(job, folder)))
     return bool(verdicts) and all(verdict.passed for verdict in verdicts)
 
 
-def contents_of(job: SweepJob, folder: Path) -> Snapshot:
-    """Every durable row of the world, from copies."""
-    if job.world == "labkit":
-        return snapshots.snapshot(folder)
-    copy = clone(folder, job.scratch)
-    try:
-        return foreign.contents(copy)
-    finally:
-        shutil.rmtree(copy, ignore_errors=True)
+def fingerprint(folder: Path) -> dict[str, bytes]:
+    """The bytes of every file of a world: equal where a run changed nothing at all."""
+    return {str(path): path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def judged_rows(job: SweepJob, folder: Path, rows: Snapshot) -> Snapshot:
+@cache
+def _judge(reference: str) -> Judge:
+    return load_judge(reference)
+
+
+def judge_of(job: SweepJob) -> Judge:
+    """The judge that the job names."""
+    return _judge(job.judge)
+
+
+def rows_of(job: SweepJob, folder: Path) -> Snapshot:
     """The rows that a judge reads: labkit's own, or the facts that a foreign handler's reader finds."""
     if job.world == "labkit":
-        return rows
+        return snapshots.snapshot(folder)
     copy = clone(folder, job.scratch)
     try:
         return foreign.facts(Path(job.reader), copy)
@@ -166,23 +168,22 @@ def finish_and_judge(
 ) -> dict[str, Any]:
     """Resume to the end, judge, and describe the result as plain JSON (a `PointResult`)."""
     history = [point.number for point in points]
-    before = contents_of(job, folder)
+    before = fingerprint(folder)
     later = resume_to_the_end(job, folder, 3 if job.fault == "pause" else len(runs) + 1, history)
     everything = (*runs, *later)
-    after = contents_of(job, folder)
-    final = judged_rows(job, folder, after)
+    final = rows_of(job, folder)
     observation = observe(job, folder, history, everything, final)
     outcome: TrialOutcome = "timed_out" if later and later[-1].timed_out else "judged"
     return {
         "schedule": [asdict(point) for point in points],
         "outcome": outcome,
-        "verdicts": [asdict(verdict) for verdict in load_judge(job.judge)(observation)],
+        "verdicts": [asdict(verdict) for verdict in judge_of(job)(observation)],
         "promised": [run.result for run in everything],
         "returncodes": [run.returncode for run in everything],
         "recorded": recorded(final),
         "happened": happened(job, final),
         "explanation": "the recovery passed its deadline" if outcome == "timed_out" else last_words(later),
-        "recovery_worked": before != after,
+        "recovery_worked": before != fingerprint(folder),
     }
 
 

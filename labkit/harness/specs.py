@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +92,11 @@ def operation_of(step: StepSpec) -> Operation:
 def describe(folder: Path) -> dict[str, Any]:
     """The content of a world's `world.json`.  Raises: BadStore."""
     try:
-        return dict(json.loads((folder / DESCRIPTION).read_text(encoding="utf-8")))
+        found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadStore(
             f"{folder / DESCRIPTION} cannot be read ({error})", "name a folder that labkit made"
         ) from None
+    if not isinstance(found, dict) or not {field.name for field in fields(WorldSpec)} <= found.keys():
+        raise BadStore(f"{folder / DESCRIPTION} describes no world", "name a folder that labkit made")
+    return found

@@ -11,6 +11,7 @@ from pathlib import Path
 from labkit.harness import worlds
 from labkit.harness.child import DEMO_EXIT_CODE, ChildSpec, StopMode
 from labkit.harness.launchers import ExecLauncher, Launcher
+from labkit.harness.piped import BOUNDARY_DEADLINE_S
 from labkit.harness.worlds import WorldSpec
 from labkit.observations import Observation, ProcessRun, TrialOutcome, Verdict
 
@@ -41,12 +42,14 @@ class Crash:
     """Where the first run stops and how, and what happens before the resume.
 
     `boundary=None` lets it run to its end.  `resumes` is how often the workflow is resumed after it.
+    `deadline_s` bounds each wait, for the boundary and for the end of each run.
     """
 
     boundary: str | None = None
     stop: StopMode = "hold"
     interventions: tuple[str, ...] = ()
     resumes: int = 1
+    deadline_s: float = BOUNDARY_DEADLINE_S
 
 
 def run_trial(
@@ -64,14 +67,15 @@ def run_trial(
     """
     launcher = launcher or ExecLauncher()
     worlds.prepare(folder, scenario.world)
-    first = run_once(launcher, child_spec(scenario.first, scenario, folder, 1, crash), "first")
+    spec = child_spec(scenario.first, scenario, folder, 1, crash)
+    first = run_once(launcher, spec, "first", crash.deadline_s)
     interruption = worlds.snapshot(folder)
     for name in crash.interventions:
         worlds.intervene(folder, name, 1500)
-    later = [
-        run_once(launcher, child_spec(scenario.resume, scenario, folder, number, None), "resume")
-        for number in range(2, 2 + crash.resumes)
-    ]
+    later = []
+    for number in range(2, 2 + crash.resumes):
+        spec = child_spec(scenario.resume, scenario, folder, number, None)
+        later.append(run_once(launcher, spec, "resume", crash.deadline_s))
     outcome, explanation = _outcome(crash, first, later)
     observation = Observation(
         scenario=scenario.name,
@@ -105,12 +109,14 @@ def child_spec(
     )
 
 
-def run_once(launcher: Launcher, spec: ChildSpec, role: str) -> ProcessRun:
-    """Run one child to its end; one that waits at its boundary is sent SIGKILL there."""
-    child = launcher.start(spec)
-    if spec.stop == "hold" and child.until_boundary() is not None:
-        child.signal(signal.SIGKILL)
-    return child.finish(role)
+def run_once(
+    launcher: Launcher, spec: ChildSpec, role: str, deadline_s: float = BOUNDARY_DEADLINE_S
+) -> ProcessRun:
+    """Run one child to its end; one that waits at its boundary is sent SIGKILL there.  Raises: HarnessError."""
+    with launcher.start(spec) as child:
+        if spec.stop == "hold" and child.until_boundary(deadline_s) is not None:
+            child.signal(signal.SIGKILL)
+        return child.finish(role, deadline_s)
 
 
 def expected_returncode(crash: Crash) -> int:
@@ -123,8 +129,11 @@ def expected_returncode(crash: Crash) -> int:
 def _outcome(crash: Crash, first: ProcessRun, later: list[ProcessRun]) -> tuple[TrialOutcome, str]:
     if first.timed_out or any(run.timed_out for run in later):
         return "timed_out", "a run passed its deadline and was killed"
-    if crash.boundary and first.returncode != expected_returncode(crash):
-        return "not_killed", f"the first run was to stop at {crash.boundary} and returned {first.returncode}"
+    met = (first.boundary, first.returncode) == (crash.boundary, expected_returncode(crash))
+    if crash.boundary and crash.stop != "never" and not met:
+        reached = f"reached {first.boundary}" if first.boundary else "reached no such boundary"
+        why = f"the first run was to stop at {crash.boundary}; it {reached} and returned {first.returncode}"
+        return "not_killed", why
     return "judged", ""
 
 

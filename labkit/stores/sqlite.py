@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ class StoreConnection(sqlite3.Connection):
 
 def load_sql(name: str) -> str:
     """The text of a schema file that lies beside the stores' modules."""
-    return resources.files("labkit.stores").joinpath(name).read_text(encoding="utf-8")
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def create(

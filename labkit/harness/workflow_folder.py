@@ -1,0 +1,175 @@
+"""A folder with one workflow journal, the provider's ledger and the approver's store, under one lock.
+
+The lock is the operating system's: it spans claim, call and acknowledgement, and the end of the
+process releases it, however it ends.  A process that is only stopped keeps it: against that one
+there are epochs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import filelock
+
+from labkit.boundaries import Boundary, Reached, nowhere
+from labkit.errors import AmbiguousOutcome, BadStore, KnownFailure, OutputInUse, StoreLocked, StoreUnwritable
+from labkit.harness.child import DEMO_EXIT_CODE
+from labkit.harness.failing import FailingProvider
+from labkit.harness.faults import LossyProvider
+from labkit.protocol.parties import Parties
+from labkit.providers.file import FileProvider
+from labkit.providers.interface import Provider
+from labkit.stores.authority import Authority
+from labkit.stores.journal import Journal
+from labkit.stores.ledger import Ledger
+
+JOURNAL_FILE = "journal.sqlite3"
+LEDGER_FILE = "ledger.sqlite3"
+AUTHORITY_FILE = "authority.sqlite3"
+LOCK_FILE = "journal.sqlite3.lock"
+LOCK_TIMEOUT_S = 5.0
+
+Failure = Literal["none", "known", "lost_request", "lost_reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mishap:
+    """What is made to go wrong in one run: where the process leaves, and how the provider's call fails."""
+
+    leave_at: Boundary | None = None
+    failure: Failure = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """An open folder: the parties to one run, and the ledger itself for what only its owner may do."""
+
+    parties: Parties
+    ledger: Ledger
+
+
+def create_folder(folder: Path) -> None:
+    """Make the three stores, or keep those that are there.  The folder appears whole or not at all.
+
+    Raises:
+        OutputInUse: the folder holds something else.
+        BadStore: some of the stores are there and others are not.
+        StoreUnwritable: the folder cannot be made.
+    """
+    if _require_whole(folder):
+        return
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise StoreUnwritable(
+            f"{folder} cannot be made ({error.strerror})", "choose a folder you may write"
+        ) from None
+    try:
+        for store in (Journal.create(fresh / JOURNAL_FILE), Ledger.create(fresh / LEDGER_FILE),
+                      Authority.create(fresh / AUTHORITY_FILE, now_ms())):  # fmt: skip
+            store.db.close()
+        fresh.chmod(0o755)
+        fresh.rename(folder)  # onto nothing, or onto an empty folder
+    except OSError:
+        if not _require_whole(folder):  # else another process was quicker, and its stores are as good
+            raise OutputInUse(f"{folder} is not a new or empty folder", "choose another") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _require_whole(folder: Path) -> bool:
+    """Whether all stores are there; some of them without the others are evidence, not a new folder."""
+    there = [name for name in (JOURNAL_FILE, LEDGER_FILE, AUTHORITY_FILE) if (folder / name).exists()]
+    if there and len(there) < 3:
+        raise BadStore(f"{folder} holds {', '.join(there)} alone", "restore the others beside it")
+    return bool(there)
+
+
+@contextmanager
+def locked(folder: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
+    """Be the only command that drives this folder's workflows.
+
+    Raises:
+        BadStore: there is no journal to lock.
+        StoreLocked: another process held the lock for longer than the timeout.
+        StoreUnwritable: the lock file cannot be made.
+    """
+    if not (folder / JOURNAL_FILE).is_file():
+        raise BadStore(f"{folder / JOURNAL_FILE} is missing", "create a workflow, or name its folder")
+    try:
+        lock = filelock.FileLock(folder / LOCK_FILE, timeout=timeout_s)
+        lock.acquire()
+    except filelock.Timeout:
+        raise StoreLocked(
+            f"{folder / LOCK_FILE} was held by another process for {timeout_s:g} s",
+            "wait for it to finish, then run this again",
+        ) from None
+    except OSError as error:
+        raise StoreUnwritable(
+            f"{folder / LOCK_FILE} cannot be made ({error.strerror})", "check the folder's permissions"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def opened(folder: Path, actor: str = "worker", mishap: Mishap | None = None) -> Iterator[Session]:
+    """The folder's three stores, open in this process, at the time that the clock shows now.
+
+    Raises:
+        BadStore, StoreLocked: see `stores.sqlite.open_store`.
+    """
+    mishap, at_ms = mishap or Mishap(), now_ms()
+    reached = leaving_at(mishap.leave_at)
+    with ExitStack() as stack:
+        journal = Journal.open(folder / JOURNAL_FILE)
+        stack.enter_context(closing(journal.db))
+        ledger = Ledger.open(folder / LEDGER_FILE)
+        stack.enter_context(closing(ledger.db))
+        authority = Authority.open(folder / AUTHORITY_FILE)
+        stack.enter_context(closing(authority.db))
+        provider = failing(FileProvider(ledger, at_ms, reached), mishap.failure)
+        yield Session(Parties(journal, authority, provider, at_ms, actor, reached), ledger)
+
+
+def failing(provider: Provider, failure: Failure) -> Provider:
+    """The provider, or one whose submit fails: before the call, on the way to it, or on the way back."""
+    match failure:
+        case "known":
+            return FailingProvider(provider, KnownFailure("the provider is out of order and did nothing"))
+        case "lost_request":
+            return FailingProvider(provider, AmbiguousOutcome("the request was sent and no reply came"))
+        case "lost_reply":
+            return LossyProvider(provider, lambda call: call == "submit")
+        case _:
+            return provider
+
+
+def leaving_at(boundary: Boundary | None) -> Reached:
+    """An announcer that leaves the process at a boundary by exit code 86, without any clean-up."""
+    if boundary is None:
+        return nowhere
+
+    def reached(now: Boundary) -> None:
+        if now == boundary:
+            print(f"left by exit code {DEMO_EXIT_CODE} at {now}: {now.sentence}", file=sys.stderr, flush=True)
+            os._exit(DEMO_EXIT_CODE)
+
+    return reached
+
+
+def now_ms() -> int:
+    """The wall clock, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
