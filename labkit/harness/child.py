@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import select
 import signal
 import sys
 import traceback
@@ -68,6 +69,8 @@ def main() -> None:
     spec = ChildSpec(**json.loads(sys.argv[1]))
     report_fd, hold_fd = (int(text) for text in sys.argv[2:4]) if len(sys.argv) > 2 else (-1, -1)
     die_with_parent()
+    leave_if_abandoned(hold_fd)
+    report_to(report_fd)({"started": True})
     sys.exit(run(spec, report_fd, hold_fd))
 
 
@@ -192,10 +195,17 @@ def jsonable(value: Any) -> Any:
 def die_with_parent() -> None:
     """Ask Linux to kill this process when its parent ends; elsewhere the pipe's end of file has to do."""
     if _prctl is not None:
-        parent = os.getppid()
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it ended before we asked
-            os._exit(1)
+
+
+def leave_if_abandoned(hold_fd: int) -> None:
+    """End here where the parent ended before it could be watched: its end of the pipe is closed."""
+    if hold_fd < 0:  # started by hand
+        return
+    poll = select.poll()
+    poll.register(hold_fd, 0)  # a hang-up is always reported
+    if poll.poll(0):
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,7 @@ def become_child(spec: ChildSpec, pipes: Pipes) -> NoReturn:
             os.dup2(source, target)
         report, hold = move_high(report, 1000), move_high(hold, 1001)
         os.closerange(3, 1000)  # neither another child's pipes nor the pool's
+        child.leave_if_abandoned(hold)
         os.chdir(spec.folder)
         atexit._clear()
         for number in (signal.SIGINT, signal.SIGTERM):

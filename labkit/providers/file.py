@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labkit.boundaries import Boundary, Reached, nowhere
 from labkit.stores.ledger import Ledger
-from labkit.stores.sqlite import atomic, translated
+from labkit.stores.sqlite import atomic
 from labkit.values import Action, Postcondition, Reading, SubmitResult
 
 
@@ -33,15 +33,12 @@ class FileProvider:
 
     def read(self, operation_id: str) -> Reading:
         """What the ledger knows of an operation.  Changes nothing."""
-        with translated(self.ledger.path):
-            return self.ledger.read(operation_id, self.now_ms)
+        return self.ledger.read(operation_id, self.now_ms)
 
     def postcondition(self, action: Action) -> Postcondition:
         """Whether the subject has exactly one effect of this kind, for this amount and currency."""
-        with translated(self.ledger.path):
-            effects = self.ledger.effects_of(action.subject, action.kind)
-            source = self.ledger.name
+        effects = self.ledger.effects_of(action.subject, action.kind)
         wanted = (action.amount_minor, action.currency)
         holds = len(effects) == 1 and (effects[0].amount_minor, effects[0].currency) == wanted
         statement = f"{action.subject} has {len(effects)} effect(s) of kind {action.kind}"
-        return Postcondition(holds, statement, source, self.now_ms)
+        return Postcondition(holds, statement, self.ledger.name, self.now_ms)

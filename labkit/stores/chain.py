@@ -57,7 +57,7 @@ def first_break(events: Iterable[Mapping[str, Any]], highest: int | None = None)
 def _fits(event: Mapping[str, Any]) -> bool:
     content = {name: value for name, value in event.items() if name != "digest"}
     try:
-        return canonical.digest(content) == event["digest"]
+        return bool(canonical.digest(content) == event["digest"])
     except ValueError:  # a number that JSON cannot carry exactly was written into it
         return False
 
