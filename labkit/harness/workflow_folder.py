@@ -16,29 +16,25 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import filelock
 
 from labkit.boundaries import Boundary, Reached, nowhere
-from labkit.errors import AmbiguousOutcome, BadStore, KnownFailure, OutputInUse, StoreLocked, StoreUnwritable
+from labkit.errors import BadStore, OutputInUse, StoreLocked, StoreUnwritable
 from labkit.harness.child import DEMO_EXIT_CODE
-from labkit.harness.failing import FailingProvider
-from labkit.harness.faults import LossyProvider
+from labkit.harness.failing import Failure, failing
 from labkit.protocol.parties import Parties
 from labkit.providers.file import FileProvider
-from labkit.providers.interface import Provider
 from labkit.stores.authority import Authority
 from labkit.stores.journal import Journal
 from labkit.stores.ledger import Ledger
+from labkit.values import Operation
 
 JOURNAL_FILE = "journal.sqlite3"
 LEDGER_FILE = "ledger.sqlite3"
 AUTHORITY_FILE = "authority.sqlite3"
 LOCK_FILE = "journal.sqlite3.lock"
 LOCK_TIMEOUT_S = 5.0
-
-Failure = Literal["none", "known", "lost_request", "lost_reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +51,10 @@ class Session:
 
     parties: Parties
     ledger: Ledger
+
+    def operation(self, key: str) -> Operation:
+        """The one operation of a workflow.  Raises: UnknownName."""
+        return self.parties.journal.workflow(key).operations[0]
 
 
 def create_folder(folder: Path) -> None:
@@ -144,17 +144,13 @@ def opened(folder: Path, actor: str = "worker", mishap: Mishap | None = None) ->
         yield Session(Parties(journal, authority, provider, at_ms, actor, reached), ledger)
 
 
-def failing(provider: Provider, failure: Failure) -> Provider:
-    """The provider, or one whose submit fails: before the call, on the way to it, or on the way back."""
-    match failure:
-        case "known":
-            return FailingProvider(provider, KnownFailure("the provider is out of order and did nothing"))
-        case "lost_request":
-            return FailingProvider(provider, AmbiguousOutcome("the request was sent and no reply came"))
-        case "lost_reply":
-            return LossyProvider(provider, lambda call: call == "submit")
-        case _:
-            return provider
+@contextmanager
+def driven(
+    folder: Path, timeout_s: float = LOCK_TIMEOUT_S, actor: str = "worker", mishap: Mishap | None = None
+) -> Iterator[Session]:
+    """The folder, open, with its lock held to the end: see `locked` and `opened`."""
+    with locked(folder, timeout_s), opened(folder, actor, mishap) as session:
+        yield session
 
 
 def leaving_at(boundary: Boundary | None) -> Reached:

@@ -86,6 +86,17 @@ def progress_of(state: str) -> Progress:
     return _PROGRESS.get(State(state), "admitted")
 
 
+def phase_of(state: str, waits_for_approval: bool = False) -> str:
+    """The name that people are shown: two states have one of their own.
+
+    >>> phase_of("OUTCOME_VERIFIED"), phase_of("NOT_ADMITTED", waits_for_approval=True), phase_of("ADMITTED")
+    ('COMPLETE', 'pending_approval', 'ADMITTED')
+    """
+    if state == State.OUTCOME_VERIFIED:
+        return "COMPLETE"
+    return "pending_approval" if state == State.NOT_ADMITTED and waits_for_approval else str(State(state))
+
+
 _PROGRESS: dict[State, Progress] = {
     State.NOT_ADMITTED: "intent",
     State.NEEDS_REAUTHORISATION: "intent",
