@@ -1,0 +1,193 @@
+"""The prediction journal: sealed before the run, appended and never changed.
+
+A prediction answers every field of its kata, says how sure its author is, and why.  A second one is
+a second row; the first stays for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from labkit import canonical
+from labkit.errors import BadPrediction, BadStore, StoreUnwritable
+from labkit.learning.katas import Answer, Kata
+from labkit.stores import sqlite
+
+CERTAINTIES = ("<67", "67-80", ">80")
+FILE = "predictions.sqlite3"
+FIRST = "0" * 64
+SCHEMA = sqlite.Schema(
+    "prediction journal",
+    0x4C4B5031,
+    1,
+    resources.files("labkit.learning").joinpath("predictions.sql").read_text(encoding="utf-8"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A whole prediction: an answer to each field, a certainty band in per cent, and a reason."""
+
+    answers: dict[str, Answer]
+    certainty: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """One row of the journal.  `prediction_id` counts from 1 over all katas."""
+
+    prediction_id: int
+    kata: str
+    prediction: Prediction
+    sealed_at_ms: int
+    previous_digest: str
+    digest: str
+
+
+def whole(kata: Kata, given: Mapping[str, Any]) -> Prediction:
+    """A prediction from what was given by name; `...` stands for an answer not given yet.
+
+    Raises:
+        BadPrediction: a field is unknown, unanswered or of another kind, or certainty or reason is missing.
+    """
+    asked = [field.name for field in kata.fields]
+    if unknown := [name for name in given if name not in (*asked, "certainty", "because")]:
+        raise BadPrediction(
+            f"kata {kata.slug} does not ask for `{unknown[0]}`", f"it asks for {', '.join(asked)}"
+        )
+    if missing := unanswered(kata, given):
+        raise BadPrediction(
+            f"not answered yet: {', '.join(missing)}", "fill in each ... and run the cell again"
+        )
+    for field in kata.fields:
+        if not field.accepts(given[field.name]):
+            raise BadPrediction(f"`{field.name}` is {given[field.name]!r}", f"give {field.wanted}")
+    if given["certainty"] not in CERTAINTIES:
+        bands = ", ".join(f'"{band}"' for band in CERTAINTIES)
+        raise BadPrediction(f"`certainty` is {given['certainty']!r}", f"give one of {bands} (per cent)")
+    because = given["because"]
+    if not isinstance(because, str) or not because.strip():
+        raise BadPrediction(
+            "`because` gives no reason", "write the reason in a sentence, wrong ones cost nothing"
+        )
+    return Prediction({name: given[name] for name in asked}, given["certainty"], " ".join(because.split()))
+
+
+def unanswered(kata: Kata, given: Mapping[str, Any]) -> list[str]:
+    """The names that still wait for an answer, in the kata's order."""
+    names = [*(field.name for field in kata.fields), "certainty", "because"]
+    return [name for name in names if given.get(name, ...) is ... or given[name] is None]
+
+
+class PredictionJournal:
+    """The learner's journal over one open connection.  Use `journal(folder)` to open it."""
+
+    def __init__(self, db: sqlite.StoreConnection) -> None:
+        self.db = db
+
+    def seal(self, kata: Kata, prediction: Prediction, now_ms: int) -> Sealed:
+        """Append one prediction, in a transaction of its own, and return its row.
+
+        Raises:
+            StoreLocked, StoreUnwritable: nothing was appended.
+        """
+        with sqlite.atomic(self.db):
+            last = self.db.execute(
+                "SELECT prediction_id, digest FROM predictions ORDER BY prediction_id DESC LIMIT 1"
+            ).fetchone()
+            row = {
+                "prediction_id": (last["prediction_id"] if last else 0) + 1,
+                "kata": kata.slug,
+                "answers": canonical.canonical_bytes(prediction.answers).decode(),
+                "certainty": prediction.certainty,
+                "because": prediction.because,
+                "sealed_at_ms": now_ms,
+                "previous_digest": last["digest"] if last else FIRST,
+            }
+            row["digest"] = canonical.digest(row)
+            marks = ", ".join(f":{name}" for name in row)
+            self.db.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({marks})", row)
+        return sealed_of(row)
+
+    def all(self, kata: str | None = None) -> list[Sealed]:
+        """Every prediction, or every one of a kata, oldest first.
+
+        Raises:
+            BadStore: a row was changed, removed or put in between.
+        """
+        with sqlite.translated(self.db.path):
+            rows = sqlite.rows(self.db, "SELECT * FROM predictions ORDER BY prediction_id")
+        previous = FIRST
+        for number, row in enumerate(rows, 1):
+            content = {name: value for name, value in row.items() if name != "digest"}
+            linked = row["prediction_id"] == number and row["previous_digest"] == previous
+            if not linked or canonical.digest(content) != row["digest"]:
+                raise BadStore(
+                    f"{self.db.path.name}: the chain breaks at prediction {number}",
+                    "keep the file as evidence and move it away",
+                )
+            previous = row["digest"]
+        return [sealed_of(row) for row in rows if kata in (None, row["kata"])]
+
+    def latest(self, kata: str) -> Sealed | None:
+        """The last prediction for a kata, None before the first.  Raises: BadStore."""
+        found = self.all(kata)
+        return found[-1] if found else None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.db.close()
+
+
+def sealed_of(row: Mapping[str, Any]) -> Sealed:
+    """A journal row as a value."""
+    prediction = Prediction(json.loads(row["answers"]), row["certainty"], row["because"])
+    return Sealed(
+        row["prediction_id"],
+        row["kata"],
+        prediction,
+        row["sealed_at_ms"],
+        row["previous_digest"],
+        row["digest"],
+    )
+
+
+def journal(workspace: Path) -> PredictionJournal:
+    """The workspace's journal, made where there is none.
+
+    It is made whole under another name and then linked into place, so that of many who make it at
+    once one succeeds, and a process that dies leaves no half-made file.
+
+    Raises:
+        BadStore: the file is damaged or another's.
+        StoreUnwritable: the workspace cannot be written.
+    """
+    path = workspace / FILE
+    if not path.exists():
+        _make(path)
+    return PredictionJournal(sqlite.open_store(path, SCHEMA))
+
+
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnwritable(
+            f"{path.parent} cannot be made ({error.strerror})", "set LAB_WORKSPACE to a folder you may write"
+        ) from None
+    new = path.with_name(f".{FILE}.{secrets.token_hex(8)}")
+    try:
+        sqlite.create(new, SCHEMA).close()
+        os.link(new, path)
+    except FileExistsError:
+        return  # somebody else was first, and theirs is whole
+    finally:
+        new.unlink(missing_ok=True)

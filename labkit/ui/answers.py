@@ -1,0 +1,78 @@
+"""An exercise's answer: the whole source of the cell that defines the handler, written to the workspace.
+
+A killed process cannot see the notebook's variables, so the cell has to stand alone: its imports
+included, nothing from other cells, no magics.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import inspect
+import linecache
+import symtable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import BadHandler
+from labkit.learning.katas import Kata
+
+
+def source_of(handler: Callable[..., Any], kata: Kata) -> str:
+    """The source of the cell (or file) that defines the kata's exercise.
+
+    Raises:
+        BadHandler: it is no function of that name, its source is gone, or it does not stand alone.
+    """
+    if not inspect.isfunction(handler) or handler.__name__ != kata.exercise:
+        given = getattr(handler, "__name__", type(handler).__name__)
+        raise BadHandler(
+            f"check got {given}", f"give it the function `{kata.exercise}` of the exercise's cell"
+        )
+    source = "".join(linecache.getlines(handler.__code__.co_filename))
+    if not source:
+        raise BadHandler(
+            f"the source of {kata.exercise} is gone", "run the exercise's cell again, then check"
+        )
+    require_alone(source, kata.exercise)
+    return source
+
+
+def require_alone(source: str, name: str) -> None:
+    """Refuse a source that needs anything from outside itself.  Raises: BadHandler."""
+    if "get_ipython()" in source:  # IPython keeps a magic as the call that it stands for
+        raise BadHandler("the exercise's cell uses a magic (% or !)", "use plain Python in it")
+    tree = symtable.symtable(source, name, "exec")
+    defined = {
+        symbol.get_name() for symbol in tree.get_symbols() if symbol.is_assigned() or symbol.is_imported()
+    }
+    known = defined | {"__name__", "__file__", "__doc__", "__annotations__"} | set(dir(builtins))
+    for table in _tables(tree):
+        for symbol in table.get_symbols():
+            free = symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module")
+            if free and symbol.get_name() not in known:
+                raise BadHandler(
+                    f"the exercise's cell uses `{symbol.get_name()}` from another cell",
+                    "import or define it in the exercise's own cell: the killed process sees nothing else",
+                )
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)
+
+
+def save(source: str, kata: Kata, workspace: Path) -> Path:
+    """Write an answer to the workspace; another one that lies there is kept under its digest."""
+    path = workspace / "answers" / f"{kata.slug}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and (old := path.read_bytes()) != source.encode():
+        kept = path.parent / "earlier" / f"{kata.slug}-{hashlib.sha256(old).hexdigest()[:12]}.py"
+        kept.parent.mkdir(exist_ok=True)
+        path.replace(kept)
+    new = path.with_suffix(".new")
+    new.write_text(source, encoding="utf-8")
+    new.replace(path)
+    return path

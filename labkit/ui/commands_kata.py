@@ -1,0 +1,92 @@
+"""`lab run` and `lab list`: the katas without a browser."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labkit.ui.output import JsonOption, print_json, print_line, print_table, progress
+
+if TYPE_CHECKING:
+    from labkit.ui.series_run import Outcome
+
+
+def register(app: typer.Typer) -> None:
+    """Put these commands on the application."""
+    app.command("run")(run)
+    app.command("list")(list_katas)
+
+
+def run(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[KATA]...", help="Katas; all without a name.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="A new or empty folder for the results; out/run-TIME without it."),
+    ] = None,
+    reveal: Annotated[
+        bool, typer.Option("--reveal", help="Show what was predicted and observed, too.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Execute katas as notebooks, with the author's predictions and real kills."""
+    from labkit.learning import katas
+    from labkit.ui import report, series_run
+
+    chosen = [katas.find(name) for name in names or katas.names()]
+    out = out or Path("out") / time.strftime("run-%Y%m%d-%H%M%S")
+    series_run.require_folder(out)
+    outcomes = []
+    with progress("running", len(chosen)) as advance:
+        for kata in chosen:
+            outcomes.append(series_run.run_one(kata, out))
+            advance(kata.slug)
+    (out / "report.html").write_text(report.page(outcomes), encoding="utf-8")
+    _show(outcomes, out, reveal, as_json)
+    if not all(one.passed for one in outcomes):
+        raise typer.Exit(1)
+
+
+def _show(outcomes: list[Outcome], out: Path, reveal: bool, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "katas": [outcome.as_json(reveal) for outcome in outcomes],
+                "passed": all(one.passed for one in outcomes),
+            }
+        )
+    else:
+        print_table(("kata", "predicted", "contract", "exercise", "seconds"), [one.row for one in outcomes])
+        if reveal:
+            print_table(
+                ("kata", "field", "predicted", "observed"), [row for one in outcomes for row in one.revealed]
+            )
+        for one in outcomes:
+            if one.problem:
+                print_line(f"{one.slug}: {one.problem}")
+        print_line(f"notebooks and report: {out / 'report.html'}")
+
+
+def list_katas(as_json: JsonOption = False) -> None:
+    """The series: each kata with its question, its part and whether you have predicted it."""
+    from labkit.learning.places import workspace_folder
+    from labkit.ui.series import series_of
+
+    rows = series_of(workspace_folder()).rows
+    if as_json:
+        print_json([
+            {"kata": kata.slug, "title": kata.title, "part": kata.part, "minutes": kata.minutes, "predictions": sealed}
+            for kata, sealed in rows
+        ])  # fmt: skip
+        return
+    print_table(
+        ("kata", "question", "part", "minutes", ""),
+        [
+            (kata.slug, kata.title, kata.part, kata.minutes, "predicted" if sealed else "")
+            for kata, sealed in rows
+        ],
+    )

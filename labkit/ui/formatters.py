@@ -1,0 +1,186 @@
+"""How labkit's values look in a notebook.  The values stay plain; their look is registered here.
+
+Each gets a text twin and HTML, and the checked ones a JSON part that `lab run` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from labkit.learning.check import Answered, Checked, Kept
+from labkit.learning.predict import Sealed
+from labkit.observations import PointResult, Sweep
+from labkit.ui import theme, timeline
+from labkit.ui.seen import Seen, table_of
+from labkit.ui.series import Series
+from labkit.ui.source import Source
+from labkit.ui.story import JOURNAL
+
+RESULT_TYPE = "application/vnd.labkit.result+json"
+Bundle = dict[str, Any]
+
+EFFECT = ["effect_id", "operation_id", "amount_minor", "currency", "committed_at_ms"]
+CHECKPOINT = ["step", "operation_id", "effect_id", "at_ms"]
+
+
+def register(shell: Any) -> None:
+    """Teach one IPython shell how labkit's values look."""
+    pd.set_option("display.max_colwidth", 72)  # a whole SHA-256
+    formatter = shell.display_formatter.mimebundle_formatter
+    for kind, bundle in BUNDLES.items():
+        formatter.for_type(kind, _ignoring_filters(bundle))
+
+
+def _ignoring_filters(bundle: Callable[[Any], Bundle]) -> Callable[..., Bundle]:
+    return lambda value, **_filters: bundle(value)
+
+
+def source(value: Source) -> Bundle:
+    """Source text as Markdown, which the page colours in its own theme."""
+    parts = [f"`{place}`\n\n```python\n{text.rstrip()}\n```" for place, text in value.parts]
+    plain = [f"# {place}\n{text.rstrip()}" for place, text in value.parts]
+    return {"text/plain": "\n\n".join(plain), "text/markdown": "\n\n".join(parts)}
+
+
+def sealed(value: Sealed) -> Bundle:
+    """A sealed prediction: the answers, how sure, why."""
+    prediction = value.prediction
+    rows = [(name, str(answer)) for name, answer in prediction.answers.items()]
+    rows += [("certainty", f"{prediction.certainty} %"), ("because", prediction.because)]
+    html = theme.table(("sealed", ""), [(theme.code(name), escape(answer)) for name, answer in rows])
+    return {"text/plain": theme.in_columns(("sealed", ""), rows), "text/html": html}
+
+
+def seen(value: Seen) -> Bundle:
+    """A run: the timeline, then the rows that matter at each look."""
+    story = value.story
+    moments = [("at the interruption", value.observation.interruption)] if len(story.cuts) > 1 else []
+    plain, html = [timeline.as_text(story)], [timeline.as_svg(story)]
+    for label, rows in [*moments, ("at the end", value.observation.final)]:
+        assert rows is not None
+        tables = [(f"{lane}.effects", table_of(rows, lane, "effects"), EFFECT) for lane in story.ledgers]
+        tables.append(("journal.checkpoints", table_of(rows, JOURNAL, "checkpoints"), CHECKPOINT))
+        plain += [f"{label}, {name}:\n{_plain(frame, columns)}" for name, frame, columns in tables]
+        cells = "".join(_frame(f"{label}: <b>{name}</b>", frame, columns) for name, frame, columns in tables)
+        html.append(f'<div style="display:flex; flex-wrap:wrap; gap:8px 40px">{cells}</div>')
+    return {"text/plain": "\n\n".join(plain), "text/html": "\n".join(html)}
+
+
+def _plain(frame: pd.DataFrame, columns: list[str]) -> str:
+    return "no row" if frame.empty else str(frame[columns].to_string(index=False))
+
+
+def _frame(title: str, frame: pd.DataFrame, columns: list[str]) -> str:
+    rows = (
+        [tuple(escape(str(value)) for value in row) for row in frame[columns].itertuples(index=False)]
+        if len(frame)
+        else []
+    )
+    body = theme.table(tuple(columns), rows) if rows else theme.paragraph("<i>no row</i>")
+    return f"<div>{theme.paragraph(title)}{body}</div>"
+
+
+def checked(value: Checked) -> Bundle:
+    """A prediction beside what was observed."""
+    heads = ("", "predicted", "observed", "the row that shows it")
+    total = f"{value.right} of {len(value.answers)} right, at {value.certainty} %: {value.because}"
+    plain = [theme.in_columns(heads, [_answer_text(one) for one in value.answers])]
+    plain += [f"{one.label}: {one.why}" for one in value.answers if one.why]
+    html = [theme.table(heads, [_answer_html(one) for one in value.answers]), theme.paragraph(escape(total))]
+    contract = ("run", "verdict", "because")
+    plain += [
+        total,
+        theme.in_columns(contract, [(one.run, _kept(one), one.because) for one in value.contract]),
+    ]
+    html.append(theme.table(contract, [_kept_html(one) for one in value.contract]))
+    return {
+        "text/plain": "\n\n".join(plain),
+        "text/html": "\n".join(html),
+        RESULT_TYPE: {
+            "kind": "checked",
+            "kata": value.kata,
+            "right": value.right,
+            "asked": len(value.answers),
+            "contract_held": value.passed,
+            "answers": [
+                {"field": one.field, "predicted": one.predicted, "observed": one.observed, "right": one.right}
+                for one in value.answers
+            ],
+        },
+    }
+
+
+def _answer_text(one: Answered) -> tuple[str, str, str, str]:
+    mark = theme.PASS if one.right else theme.FAIL
+    return (f"{mark} {one.label}", str(one.predicted), str(one.observed), one.row)
+
+
+def _answer_html(one: Answered) -> tuple[str, str, str, str]:
+    why = theme.paragraph(escape(one.why)) if one.why else ""
+    mark = theme.sign(one.right, "" if one.right else "not so")
+    return (f"{mark} {escape(one.label)}{why}", str(one.predicted), f"<b>{one.observed}</b>", escape(one.row))
+
+
+def _kept(one: Kept) -> str:
+    return one.verdict if one.passed else f"{one.verdict}, the contract says {one.expected}"
+
+
+def _kept_html(one: Kept) -> tuple[str, str, str]:
+    return (theme.code(one.run), theme.sign(one.passed, _kept(one)), escape(one.because))
+
+
+def swept(value: Sweep) -> Bundle:
+    """An answer at every crash point: promised, recorded, happened, and the verdict."""
+    heads = ("killed at", "promised", "recorded", "happened", "verdict")
+    results = (value.control, *value.results)
+    rows = [_point(one) for one in results]
+    html_rows = [
+        (*map(escape, row[:4]), theme.sign(one.passed, row[4]) + theme.paragraph(escape(_because(one))))
+        for one, row in zip(results, rows, strict=True)
+    ]
+    passed = sum(one.passed for one in results)
+    total = f"{passed} of {len(results)} pass" + "".join(f"; {problem}" for problem in value.problems)
+    return {
+        "text/plain": "\n".join([theme.in_columns(heads, rows), total]),
+        "text/html": theme.table(heads, html_rows) + theme.paragraph(theme.sign(value.passed, total)),
+        RESULT_TYPE: {"kind": "swept", "passed": value.passed, "verdicts": sorted(value.verdicts)},
+    }
+
+
+def _because(one: PointResult) -> str:
+    return "; ".join(
+        [*(verdict.because for verdict in one.verdicts), *([one.explanation] if one.explanation else [])]
+    )
+
+
+def _point(one: PointResult) -> tuple[str, str, str, str, str]:
+    place = ", then ".join(point.label for point in one.schedule) or "not killed"
+    promised = ", ".join("died" if result is None else str(result) for result in one.promised)
+    recorded = f"{one.recorded['checkpoints']} checkpoints"
+    happened = "; ".join(f"{count} {intent}" for intent, count in one.happened.items())
+    return (place, promised, recorded, happened, ", ".join(one.names))
+
+
+def series(value: Series) -> Bundle:
+    """The katas, and whether a prediction is sealed."""
+    heads = ("kata", "question", "minutes", "")
+    rows = [
+        (kata.slug, kata.title, str(kata.minutes), "predicted" if sealed else "")
+        for kata, sealed in value.rows
+    ]
+    links = [(f'<a href="{row[0]}.ipynb">{row[0]}</a>', *map(escape, row[1:])) for row in rows]
+    return {"text/plain": theme.in_columns(heads, rows), "text/html": theme.table(heads, links)}
+
+
+BUNDLES: dict[type, Callable[[Any], Bundle]] = {
+    Source: source,
+    Sealed: sealed,
+    Seen: seen,
+    Checked: checked,
+    Sweep: swept,
+    Series: series,
+}

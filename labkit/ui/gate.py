@@ -1,0 +1,174 @@
+"""The author's gate: what must hold of a kata before a learner meets it.  Each fault is one line."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from nbformat import NotebookNode
+
+from labkit.errors import LabError
+from labkit.grading import engine
+from labkit.grading.stage import Stage, load_stage
+from labkit.learning import predict
+from labkit.learning.katas import Kata
+from labkit.observations import Sweep
+from labkit.ui import author, editions
+
+CELLS = range(14, 23)
+WORDS_A_CELL, WORDS_MEDIAN, WORDS_IN_ALL = 90, 55, 600
+LINES_A_CELL, LINES_MEDIAN = 12, 4
+FEWEST_HINTS = 2
+
+
+def faults(kata: Kata) -> list[str]:
+    """Everything that is wrong with a kata, empty where it may ship."""
+    found: list[str] = []
+    for name, ask in QUESTIONS.items():
+        try:
+            found += [f"{kata.slug}: {name}: {fault}" for fault in ask(kata)]
+        except LabError as error:
+            found.append(f"{kata.slug}: {name}: {error}")
+    return found
+
+
+def _predictions(kata: Kata) -> Iterator[str]:
+    """The author's prediction is whole; every hint and misconception is there."""
+    predict.whole(kata, kata.author)
+    if len(kata.hints) < FEWEST_HINTS:
+        yield f"{len(kata.hints)} hints, write at least {FEWEST_HINTS}"
+    explained = {one.field for one in kata.misconceptions}
+    for field in kata.fields:
+        if field.name not in explained:
+            yield f"no wrong answer to {field.name} is explained"
+
+
+def _exercise(kata: Kata) -> Iterator[str]:
+    """The starter fails, the solution passes, every mutant is caught by the verdict that it names."""
+    stage = load_stage(kata)
+    with TemporaryDirectory(prefix="lab-gate-") as folder:
+        if _grade(
+            stage, Path(folder) / "starter.py", _cell(editions.learner(kata), "exercise").source
+        ).passed:
+            yield "the starter passes"
+        solution = _grade(
+            stage, Path(folder) / "solution.py", _cell(editions.lesson(kata), "exercise").source
+        )
+        if not solution.passed:
+            yield f"the solution fails with {', '.join(sorted(solution.verdicts))}"
+    if not kata.mutants:
+        yield "there is no mutant"
+    for mutant in kata.mutants:
+        expected, sweep = author.caught_by(mutant), engine.grade(stage, mutant)
+        if sweep.passed or expected not in sweep.verdicts:
+            yield f"mutant {mutant.name} gives {', '.join(sorted(sweep.verdicts))} and not {expected}"
+
+
+def _grade(stage: Stage, path: Path, source: str) -> Sweep:
+    path.write_text(source + "\n", encoding="utf-8")
+    return engine.grade(stage, path)
+
+
+def _cell(notebook: NotebookNode, tag: str) -> NotebookNode:
+    found: NotebookNode = next(cell for cell in notebook.cells if tag in cell.metadata.tags)
+    return found
+
+
+def _built(kata: Kata) -> Iterator[str]:
+    """The notebooks that stand in the project are what the lesson gives today."""
+    for path, text in author.build(kata).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            yield f"{path.name} is not what lesson.py gives: lab author build {kata.slug}"
+
+
+def _leaks(kata: Kata) -> Iterator[str]:
+    """No line of a solution, no output and no prediction of the author stands in the learner's notebook."""
+    text = author.learners_text(kata)
+    notebook = editions.learner(kata)
+    for line in solution_lines(kata):
+        if any(line in cell.source for cell in notebook.cells):
+            yield f"the learner's notebook holds the solution's line {line!r}"
+    if kata.author["because"] in text:
+        yield "the learner's notebook holds the author's reason"
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and (cell.outputs or cell.execution_count is not None):
+            yield f"cell {cell.metadata.name} has an output"
+
+
+def solution_lines(kata: Kata) -> list[str]:
+    """The lines that the learner's edition must not have: solution cells, and what replaced the gap."""
+    lesson = editions.lesson(kata)
+    exercise = _cell(lesson, "exercise").source
+    given = {line.strip() for line in editions.starter(exercise, kata.slug).splitlines()}
+    lines = [line.strip() for line in exercise.splitlines()]
+    for cell in lesson.cells:
+        if "solution" in cell.metadata.tags:
+            lines += [line.strip() for line in cell.source.splitlines()]
+    return [line for line in lines if line and line not in given and line != "# solution"]
+
+
+def _model(kata: Kata) -> Iterator[str]:
+    """The lesson has the measure of a twenty-minute notebook."""
+    lesson = editions.lesson(kata)
+    prose = {cell.metadata.name: words(cell.source) for cell in lesson.cells if cell.cell_type == "markdown"}
+    code = {
+        cell.metadata.name: lines(cell.source)
+        for cell in lesson.cells
+        if cell.cell_type == "code" and "exercise" not in cell.metadata.tags
+    }
+    if len(lesson.cells) not in CELLS:
+        yield f"{len(lesson.cells)} cells, write {CELLS.start} to {CELLS.stop - 1}"
+    yield from (
+        f"cell {name} has {count} words, more than {WORDS_A_CELL}"
+        for name, count in prose.items()
+        if count > WORDS_A_CELL
+    )
+    yield from (
+        f"cell {name} has {count} lines, more than {LINES_A_CELL}"
+        for name, count in code.items()
+        if count > LINES_A_CELL
+    )
+    if (middle := statistics.median(prose.values())) > WORDS_MEDIAN:
+        yield f"prose cells have a median of {middle} words, more than {WORDS_MEDIAN}"
+    if (middle := statistics.median(code.values())) > LINES_MEDIAN:
+        yield f"code cells have a median of {middle} lines, more than {LINES_MEDIAN}"
+    if (total := sum(prose.values())) > WORDS_IN_ALL:
+        yield f"{total} words in all, more than {WORDS_IN_ALL}"
+    for cell in lesson.cells:
+        if cell.cell_type == "markdown":
+            yield from (
+                f"the heading {head!r} is no question"
+                for head in headings(cell.source)
+                if not head.endswith("?")
+            )
+
+
+def words(markdown: str) -> int:
+    """The words of a prose cell; a drawing in a code fence and list marks are none."""
+    return len(re.findall(r"\w[\w.'()-]*", _without_fences(markdown)))
+
+
+def headings(markdown: str) -> list[str]:
+    """The texts of a cell's headings."""
+    return re.findall(r"^#+ +(.+?) *$", _without_fences(markdown), re.MULTILINE)
+
+
+def _without_fences(markdown: str) -> str:
+    return re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def lines(source: str) -> int:
+    """The lines of a code cell that hold something."""
+    return sum(1 for line in source.splitlines() if line.strip())
+
+
+QUESTIONS: dict[str, Callable[[Kata], Iterator[str]]] = {
+    "predictions": _predictions,
+    "exercise": _exercise,
+    "leaks": _leaks,
+    "model notebook": _model,
+    "built": _built,
+}

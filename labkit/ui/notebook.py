@@ -1,0 +1,207 @@
+"""What a lesson imports: open a kata, show source, predict, run, check.
+
+    from labkit.ui.notebook import open_kata, show
+
+Values come back plain; how they look is registered with IPython in `formatters`.  Outside of IPython
+everything works the same and prints nothing by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from IPython.core.getipython import get_ipython
+
+from labkit.errors import BadOption, BadPrediction, LabError, NotSealed
+from labkit.grading import engine
+from labkit.grading.stage import Stage, load_stage
+from labkit.learning import katas, predict
+from labkit.learning.check import Checked
+from labkit.learning.places import workspace_folder
+from labkit.learning.predict import Sealed
+from labkit.observations import Observation, Sweep
+from labkit.ui import answers, formatters
+from labkit.ui.seen import Seen
+from labkit.ui.series import Series, series_of
+from labkit.ui.source import show
+
+__all__ = ["OpenKata", "open_kata", "series", "show"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def in_one_line(call: Callable[P, T]) -> Callable[P, T]:
+    """Errors of ours stop the notebook with their one line, without a traceback."""
+
+    @functools.wraps(call)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except LabError as error:
+            line = f"{type(error).__name__}: {error}"
+            error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]  # IPython asks for this
+            raise
+
+    return wrapper
+
+
+class OpenKata:
+    """One kata, opened in a notebook or a plain script."""
+
+    def __init__(self, stage: Stage, workspace: Path, injected: predict.Prediction | None) -> None:
+        self._stage = stage
+        self._kata = stage.kata
+        self._workspace = workspace
+        self._injected = injected
+        self._runs: dict[str, Observation] = {}
+
+    @in_one_line
+    def predict(self, **given: Any) -> Sealed:
+        """Seal a prediction: every field by name, `certainty` and `because`; `...` is no answer yet.
+
+        With nothing filled in it shows the prediction that is sealed already.
+
+        Raises:
+            NotSealed: nothing is filled in and nothing is sealed.
+            BadPrediction: it is not whole, or answers what was not asked.
+        """
+        names = [*(field.name for field in self._kata.fields), "certainty", "because"]
+        blank = set(predict.unanswered(self._kata, given)) == set(names) and set(given) <= set(names)
+        if self._injected is None and blank:
+            return self._sealed(
+                f"no prediction is sealed for {self._kata.slug}", "fill in each ... and run the cell again"
+            )
+        prediction = self._injected or predict.whole(self._kata, given)
+        journal = predict.journal(self._workspace)
+        try:
+            latest = journal.latest(self._kata.slug)
+            if latest is not None and latest.prediction == prediction:
+                return latest  # the cell was run again, nothing new was said
+            return journal.seal(self._kata, prediction, time.time_ns() // 1_000_000)
+        finally:
+            journal.close()
+
+    @in_one_line
+    def run(self, name: str) -> Seen:
+        """Carry out one of the kata's runs in a new folder of the workspace.
+
+        Raises:
+            NotSealed: it kills a process, and no prediction is sealed.
+            UnknownName: the kata has no such run.
+        """
+        if self._stage.kills(name):
+            self._sealed(f"run {name} kills a process", "seal your prediction first")
+        observation = self._stage.run(name, self._new_folder(name))
+        self._runs[name] = observation
+        return Seen(name, observation, self._stage.boundaries)
+
+    @in_one_line
+    def check(self, handler: Callable[..., Any] | None = None) -> Checked | Sweep:
+        """Check the prediction; with a handler, kill and resume by it at every crash point.
+
+        Raises:
+            NotSealed: no prediction is sealed.
+            UnknownName: a run has not been carried out yet.
+            BadHandler: the exercise's cell does not stand alone.
+        """
+        if handler is not None:
+            path = answers.save(answers.source_of(handler, self._kata), self._kata, self._workspace)
+            return engine.grade(self._stage, path)
+        sealed = self._sealed("there is nothing to check", "seal your prediction first")
+        return self._stage.check(sealed.prediction, self._runs)
+
+    def _sealed(self, what: str, cure: str) -> Sealed:
+        journal = predict.journal(self._workspace)
+        try:
+            latest = journal.latest(self._kata.slug)
+        finally:
+            journal.close()
+        if latest is None:
+            raise NotSealed(what, cure)
+        return latest
+
+    def _new_folder(self, name: str) -> Path:
+        base = self._workspace / "runs" / self._kata.slug
+        base.mkdir(parents=True, exist_ok=True)
+        for number in itertools.count(1):
+            try:
+                (folder := base / f"{name}-{number}").mkdir()
+            except FileExistsError:
+                continue
+            return folder
+        raise AssertionError("unreachable")
+
+
+@in_one_line
+def open_kata(
+    name: str, predictions: Mapping[str, Any] | None = None, workspace: Path | None = None
+) -> OpenKata:
+    """Open one kata.  `predictions` is the notebook's parameter: a whole prediction by field, or None.
+
+    A prediction that comes as a parameter is nobody's: without `LAB_WORKSPACE` it is sealed in a
+    throw-away workspace that goes with this process, so that the learner's journal stays their own.
+
+    Raises:
+        UnknownName: there is no such kata.
+        BadOption: the notebook was given a parameter that it does not take.
+        BadPrediction: `predictions` is not whole, or answers what was not asked.
+    """
+    stage = load_stage(katas.find(name))
+    if (shell := _formatted()) is not None:
+        _refuse_unknown_parameters(shell)
+    injected = None
+    if predictions is not None:
+        if not isinstance(predictions, Mapping):
+            raise BadPrediction("`predictions` is no table of answers", "give a value to each field by name")
+        injected = predict.whole(stage.kata, predictions)
+    if workspace is None:
+        throw_away = injected is not None and "LAB_WORKSPACE" not in os.environ
+        workspace = _throw_away() if throw_away else workspace_folder()
+    return OpenKata(stage, workspace, injected)
+
+
+@in_one_line
+def series() -> Series:
+    """The katas that there are, and which of them the learner has predicted."""
+    _formatted()
+    return series_of(workspace_folder())
+
+
+def _formatted() -> Any:
+    """The running IPython, taught how our values look; None outside of it."""
+    shell = get_ipython()
+    if shell is not None:
+        formatters.register(shell)
+    return shell
+
+
+@functools.cache
+def _throw_away() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="lab-workspace-")
+    _KEPT.append(folder)  # it is removed with the last reference, at this process's end
+    return Path(folder.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _refuse_unknown_parameters(shell: Any) -> None:
+    """Papermill only warns of a parameter that a notebook does not have; here it is an error."""
+    import ast
+
+    for cell in shell.user_ns.get("In", []):
+        if cell.startswith("# Parameters\n"):  # how papermill begins the cell that it injects
+            for node in ast.parse(cell).body:
+                names = [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
+                if unknown := [one for one in names if one != "predictions"]:
+                    raise BadOption(
+                        f"unknown parameter `{unknown[0]}`", "a kata's only parameter is `predictions`"
+                    )
