@@ -20,6 +20,7 @@ from labkit.observations import Observation, ProcessRun, Snapshot
 from labkit.stores.sqlite_errors import read_only
 
 FORMAT = "labkit evidence packet"
+OPENING = f'{{\n "format": "{FORMAT}"'.encode()  # by which a damaged packet is still known as one
 SCHEMA_VERSION = 1
 SHOWS = (
     "SIGKILL shows process death. It does not show power loss, a damaged disk, a remote provider's behaviour,"
@@ -171,13 +172,14 @@ def read(path: Path) -> tuple[Packet | None, bytes]:
         data = path.read_bytes()
     except OSError as error:
         raise BadPacket(f"{path} cannot be read ({error.strerror})", "name a packet file") from None
-    cure = "name a file that `lab study --out` wrote"
-    if not data.startswith(f'{{\n "format": "{FORMAT}"'.encode()):
-        raise BadPacket(f"{path} is not an evidence packet", cure)
     try:
         packet = json.loads(data)
     except (ValueError, RecursionError):
+        packet = None
+    if packet is None and data.startswith(OPENING):
         return None, data
+    if not isinstance(packet, dict) or packet.get("format") != FORMAT:
+        raise BadPacket(f"{path} is not an evidence packet", "name a file that `lab study --out` wrote")
     version = packet.get("schema_version")
     if version != SCHEMA_VERSION:
         raise BadPacket(
