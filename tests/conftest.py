@@ -7,6 +7,11 @@ import shutil
 from collections.abc import Callable
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run and on every machine; slow machines do not fail by being slow.
+settings.register_profile("labkit", derandomize=True, deadline=None, database=None)
+settings.load_profile("labkit")
 
 REQUIRE_ALL = os.environ.get("LAB_REQUIRE_ALL") == "1"
 
