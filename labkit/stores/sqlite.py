@@ -10,31 +10,20 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labkit.errors import BadStore, InfrastructureError, LabError, OutputInUse, StoreUnwritable
 from labkit.stores.engine import require_engine
 from labkit.stores.engine import safe_journal_mode as safe_journal_mode
-from labkit.stores.sqlite_errors import lab_error_of, read_only
+from labkit.stores.schema import Schema as Schema
+from labkit.stores.schema import load_sql as load_sql
+from labkit.stores.schema import split_statements as split_statements
+from labkit.stores.sqlite_errors import lab_error_of as lab_error_of
+from labkit.stores.sqlite_errors import read_only
 from labkit.stores.sqlite_errors import translated as translated
 
 BUSY_TIMEOUT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """Who owns a file, and which tables it has.  `migrations[n]` brings version n+1 to n+2."""
-
-    owner: str
-    application_id: int
-    version: int
-    sql: str
-    migrations: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        assert len(self.migrations) == self.version - 1, "a migration for every older version"
 
 
 class StoreConnection(sqlite3.Connection):
@@ -61,11 +50,6 @@ class StoreConnection(sqlite3.Connection):
             if lab_error is None:
                 raise
             raise lab_error from error
-
-
-def load_sql(name: str) -> str:
-    """The text of a schema file that lies beside the stores' modules."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def create(
@@ -133,6 +117,7 @@ def open_store(path: Path, schema: Schema, busy_timeout_s: float | None = None) 
         raise read_only(path) from None
     db = _connect(path, BUSY_TIMEOUT_S if busy_timeout_s is None else busy_timeout_s)
     try:
+        _require_whole(db)
         _require_schema(db, schema)
     except BaseException:
         db.close()
@@ -177,6 +162,17 @@ def _connect(path: Path, busy_timeout_s: float) -> StoreConnection:
     return db
 
 
+def _require_whole(db: StoreConnection) -> None:
+    """SQLite notices a lost page but not a lost part of the last one."""
+    if db.path.with_name(db.path.name + "-wal").exists():
+        return  # the newest pages lie there
+    page_count, page_bytes = (
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size")
+    )
+    if db.path.stat().st_size < page_count * page_bytes:  # a writer meanwhile can only have made it longer
+        raise BadStore(f"{db.path} is truncated", "keep it as evidence and restore a copy")
+
+
 def _require_schema(db: StoreConnection, schema: Schema) -> None:
     application_id = db.execute("PRAGMA application_id").fetchone()[0]
     version = db.execute("PRAGMA user_version").fetchone()[0]
@@ -193,19 +189,6 @@ def _require_schema(db: StoreConnection, schema: Schema) -> None:
                 for statement in split_statements(statements):
                     db.execute(statement)
             db.execute(f"PRAGMA user_version={max(version, schema.version)}")
-
-
-def split_statements(sql: str) -> list[str]:
-    """Single statements of a script.  `executescript` would commit the open transaction."""
-    statements: list[str] = []
-    pending = ""
-    for line in sql.splitlines(keepends=True):
-        pending += line
-        if sqlite3.complete_statement(pending):
-            statements.append(pending.strip())
-            pending = ""
-    assert not pending.strip(), f"a statement without its semicolon: {pending.strip()}"
-    return statements
 
 
 def rows(db: sqlite3.Connection, sql: str, *values: Any) -> list[dict[str, Any]]:
