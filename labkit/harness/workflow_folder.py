@@ -20,7 +20,7 @@ from pathlib import Path
 import filelock
 
 from labkit.boundaries import Boundary, Reached, nowhere
-from labkit.errors import BadStore, OutputInUse, StoreLocked, StoreUnwritable
+from labkit.errors import BadOption, BadStore, OutputInUse, StoreLocked, StoreUnwritable
 from labkit.harness.child import DEMO_EXIT_CODE
 from labkit.harness.failing import Failure, failing
 from labkit.protocol.parties import Parties
@@ -28,13 +28,16 @@ from labkit.providers.file import FileProvider
 from labkit.stores.authority import Authority
 from labkit.stores.journal import Journal
 from labkit.stores.ledger import Ledger
+from labkit.stores.sqlite_errors import read_only
 from labkit.values import Operation
 
 JOURNAL_FILE = "journal.sqlite3"
 LEDGER_FILE = "ledger.sqlite3"
 AUTHORITY_FILE = "authority.sqlite3"
 LOCK_FILE = "journal.sqlite3.lock"
+STORE_FILES = (JOURNAL_FILE, LEDGER_FILE, AUTHORITY_FILE)
 LOCK_TIMEOUT_S = 5.0
+LONGEST_TIMEOUT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,17 @@ def create_folder(folder: Path) -> None:
     Raises:
         OutputInUse: the folder holds something else.
         BadStore: some of the stores are there and others are not.
-        StoreUnwritable: the folder cannot be made.
+        ReadOnly, StoreUnwritable: the folder cannot be made.
     """
     if _require_whole(folder):
         return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except PermissionError:
+        raise read_only(folder) from None
     except OSError as error:
-        raise StoreUnwritable(
-            f"{folder} cannot be made ({error.strerror})", "choose a folder you may write"
-        ) from None
+        raise StoreUnwritable(f"{folder} cannot be made ({error.strerror})", "choose another") from None
     try:
         for store in (Journal.create(fresh / JOURNAL_FILE), Ledger.create(fresh / LEDGER_FILE),
                       Authority.create(fresh / AUTHORITY_FILE, now_ms())):  # fmt: skip
@@ -89,8 +92,8 @@ def create_folder(folder: Path) -> None:
 
 def _require_whole(folder: Path) -> bool:
     """Whether all stores are there; some of them without the others are evidence, not a new folder."""
-    there = [name for name in (JOURNAL_FILE, LEDGER_FILE, AUTHORITY_FILE) if (folder / name).exists()]
-    if there and len(there) < 3:
+    there = [name for name in STORE_FILES if (folder / name).exists()]
+    if there and len(there) < len(STORE_FILES):
         raise BadStore(f"{folder} holds {', '.join(there)} alone", "restore the others beside it")
     return bool(there)
 
@@ -100,12 +103,19 @@ def locked(folder: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
     """Be the only command that drives this folder's workflows.
 
     Raises:
+        BadOption: the timeout is not within an hour.
         BadStore: there is no journal to lock.
+        ReadOnly: one of the stores may not be written.
         StoreLocked: another process held the lock for longer than the timeout.
         StoreUnwritable: the lock file cannot be made.
     """
+    if not 0 <= timeout_s <= LONGEST_TIMEOUT_S:
+        raise BadOption(f"the lock's timeout is {timeout_s} s", f"give 0 to {LONGEST_TIMEOUT_S} seconds")
     if not (folder / JOURNAL_FILE).is_file():
         raise BadStore(f"{folder / JOURNAL_FILE} is missing", "create a workflow, or name its folder")
+    for name in STORE_FILES:  # before the first of them is changed
+        if (folder / name).exists() and not os.access(folder / name, os.W_OK):
+            raise read_only(folder / name)
     try:
         lock = filelock.FileLock(folder / LOCK_FILE, timeout=timeout_s)
         lock.acquire()
@@ -114,9 +124,11 @@ def locked(folder: Path, timeout_s: float = LOCK_TIMEOUT_S) -> Iterator[None]:
             f"{folder / LOCK_FILE} was held by another process for {timeout_s:g} s",
             "wait for it to finish, then run this again",
         ) from None
+    except PermissionError:
+        raise read_only(folder / LOCK_FILE) from None
     except OSError as error:
         raise StoreUnwritable(
-            f"{folder / LOCK_FILE} cannot be made ({error.strerror})", "check the folder's permissions"
+            f"{folder / LOCK_FILE} cannot be made ({error.strerror})", "check the disk"
         ) from None
     try:
         yield
@@ -129,7 +141,7 @@ def opened(folder: Path, actor: str = "worker", mishap: Mishap | None = None) ->
     """The folder's three stores, open in this process, at the time that the clock shows now.
 
     Raises:
-        BadStore, StoreLocked: see `stores.sqlite.open_store`.
+        BadStore, ReadOnly, StoreLocked: see `stores.sqlite.open_store`.
     """
     mishap, at_ms = mishap or Mishap(), now_ms()
     reached = leaving_at(mishap.leave_at)
