@@ -91,14 +91,13 @@ def execute(parties: Parties, operation: Operation) -> Outcome:
     if result.status == "stale_epoch":
         raise StaleClaim(f"the provider knows a newer epoch for {operation.action.subject}", "stop")
     with atomic(parties.journal.db):
-        acknowledge(parties, operation, result)
+        state = acknowledge(parties, operation, result)
         parties.journal.finish_attempt(attempt_id, result.status)
     parties.reached(Boundary.ACKNOWLEDGED)
-    state = parties.state(operation)
     return complete(parties, operation, result.receipt) if state == State.EFFECT_COMMITTED else Outcome(state)
 
 
-def acknowledge(parties: Parties, operation: Operation, result: SubmitResult) -> None:
+def acknowledge(parties: Parties, operation: Operation, result: SubmitResult) -> State:
     """Record the owner's answer: its receipt, or its refusal.  A receipt of anything else proves nothing."""
     receipt = result.receipt
     if receipt is not None and not proves(receipt, operation):
@@ -110,6 +109,7 @@ def acknowledge(parties: Parties, operation: Operation, result: SubmitResult) ->
         parties.move(operation, State.NEEDS_REAUTHORISATION, Evidence.OWNER_REFUSES, reason=result.status)
     else:
         parties.move(operation, State.ABANDONED, Evidence.EXPLICIT_DECISION, reason=result.status)
+    return parties.state(operation)
 
 
 def proves(receipt: Receipt, operation: Operation) -> bool:
@@ -123,6 +123,7 @@ def complete(parties: Parties, operation: Operation, receipt: Receipt | None) ->
     """Read the business fact back, then checkpoint; a fact that does not hold stops here."""
     fact = parties.provider.postcondition(operation.action)
     with atomic(parties.journal.db):
+        parties.require_claim(operation)
         now = parties.journal.operation(operation.operation_id)
         if not fact.holds:
             parties.note(operation, "postcondition_failed", seen=fact.statement)

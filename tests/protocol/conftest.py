@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from labkit.boundaries import Boundary, Reached, nowhere
+from labkit.harness import worlds
 from labkit.protocol.attempt import CODE_PATH, first_run
 from labkit.protocol.parties import Parties
 from labkit.protocol.resume import resume
@@ -197,12 +199,13 @@ class Desk:
 
 
 @pytest.fixture
-def empty_desk(tmp_path: Path) -> Iterator[Desk]:
-    """A desk without stores, for tests that say themselves what is prepared."""
-    desk = Desk(tmp_path)
+def empty_desk() -> Iterator[Desk]:
+    """A desk without stores, for tests that say themselves what is prepared.  On tmpfs: no disk to wait for."""
+    desk = Desk(worlds.scratch_folder("desk-"))
     yield desk
     for db in desk.open_dbs:
         db.close()
+    shutil.rmtree(desk.folder)
 
 
 @pytest.fixture
