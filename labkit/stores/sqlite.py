@@ -156,6 +156,7 @@ def _connect(path: Path, busy_timeout_s: float) -> StoreConnection:
     try:
         db.execute("PRAGMA foreign_keys=ON")
         db.execute("PRAGMA synchronous=FULL")
+        db.execute("PRAGMA recursive_triggers=ON")  # else INSERT OR REPLACE deletes unseen by triggers
     except BaseException:
         db.close()
         raise
