@@ -29,7 +29,7 @@ kata = open_kata("k03_missing_ack", predictions)
 # %% name="worker"
 from labkit.harness.workers import mutant_new_key, payment
 
-show(payment.pay, payment.resume)
+show(payment.pay)
 
 # %% [markdown] name="words"
 # ## Which words do we need?
@@ -41,13 +41,14 @@ show(payment.pay, payment.resume)
 
 # %% name="calm"
 calm = kata.run("uninterrupted")
-display(calm, calm.table("payments", "effects").T, calm.table("journal", "checkpoints").T)
+display(calm, calm.table("payments", "effects").T)
 
 # %% [markdown] name="other_resume"
-# ## What would you have written?
+# ## What would a successor do?
 #
-# Here is another `resume`. It looks into the journal, finds no checkpoint, concludes that the payment failed, and tries
-# once more under a fresh key. Both versions get past code review now and then.
+# Two versions of `resume` will be tried. The reference keeps the recorded operation id and asks the ledger first. The
+# other one, below, looks into the journal, finds no checkpoint, concludes that the payment failed, and tries once more
+# under a fresh key.
 
 # %% name="new_key_source"
 show(mutant_new_key.resume)
@@ -55,8 +56,9 @@ show(mutant_new_key.resume)
 # %% [markdown] name="ask"
 # ## What will the rows say?
 #
-# The worker gets SIGKILL at ③. You look at both stores. Then `resume` runs in a new process, and you look again. In a
-# second world the same happens with the other `resume`. How many payments, how many checkpoints, which exit code?
+# The worker gets SIGKILL at ③. You look at both stores. Then the reference `resume` runs in a new process, and you look
+# again. In a second world the same happens with the other `resume`. How many payments, how many checkpoints, and which
+# exit code does that last process have?
 
 # %% name="predict" tags=["predict"]
 kata.predict(

@@ -7,7 +7,7 @@ look, with the readers below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from labkit.errors import BadKata
 from labkit.learning.katas import Answer, Kata
@@ -65,7 +65,8 @@ class Checked:
     certainty: str
     because: str
     answers: tuple[Answered, ...]
-    contract: tuple[Kept, ...] = field(default=())
+    contract: tuple[Kept, ...] = ()
+    earlier: int = 0  # predictions that were sealed for this kata before this one
 
     @property
     def right(self) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from labkit.boundaries import Boundary
 from labkit.errors import BadKata, UnknownName
 from labkit.learning.fields import Section
 from labkit.learning.places import project_folder
@@ -141,14 +142,14 @@ def load(folder: Path) -> Kata:
         if not (folder / name).is_file():
             raise BadKata(f"{folder.name} lacks the file {name}", "write it, or start with `lab author new`")
     top = Section.of_file(folder / "kata.toml")
-    fields = tuple(_field(section) for section in top.sections("fields"))
+    fields = _fields(top)
     kata = Kata(
         folder=folder,
         title=top.text("title"),
         part=top.number("part", low=1, high=len(PARTS)),
         minutes=top.number("minutes", low=1, high=60),
         points=top.number("points", low=1, high=100),
-        boundary=top.text("boundary"),
+        boundary=top.choice("boundary", tuple(boundary.value for boundary in Boundary)),
         exercise=top.text("exercise"),
         does_not_show=top.text("does_not_show"),
         hints=top.texts("hints"),
@@ -157,9 +158,24 @@ def load(folder: Path) -> Kata:
         author=top.table("author"),
     )
     top.nothing_else()
-    if not kata.title.endswith("?"):
-        raise BadKata(f"{top.source} field `title` is no question", "end it with a question mark")
+    _require_sense(kata, top.source)
     return kata
+
+
+def _require_sense(kata: Kata, source: str) -> None:
+    """What no single field can tell.  Raises: BadKata."""
+    if not kata.title.endswith("?"):
+        raise BadKata(f"{source} field `title` is no question", "end it with a question mark")
+    if not kata.exercise.isidentifier():
+        raise BadKata(f"{source} field `exercise` is {kata.exercise!r}", "give the name of a function")
+
+
+def _fields(top: Section) -> tuple[Field, ...]:
+    fields = tuple(_field(section) for section in top.sections("fields"))
+    names_of = [field.name for field in fields]
+    if twice := [name for name in names_of if names_of.count(name) > 1]:
+        raise BadKata(f"{top.source} names the field {twice[0]} twice", "rename one")
+    return fields
 
 
 def _field(section: Section) -> Field:

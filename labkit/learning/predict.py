@@ -10,10 +10,10 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from labkit import canonical
 from labkit.errors import BadPrediction, BadStore, StoreUnwritable
@@ -88,7 +88,7 @@ def unanswered(kata: Kata, given: Mapping[str, Any]) -> list[str]:
 
 
 class PredictionJournal:
-    """The learner's journal over one open connection.  Use `journal(folder)` to open it."""
+    """The learner's journal over one open connection: `with journal(workspace) as opened:`."""
 
     def __init__(self, db: sqlite.StoreConnection) -> None:
         self.db = db
@@ -115,7 +115,7 @@ class PredictionJournal:
             row["digest"] = canonical.digest(row)
             marks = ", ".join(f":{name}" for name in row)
             self.db.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({marks})", row)
-        return sealed_of(row)
+        return in_order(kata, sealed_of(row))
 
     def all(self, kata: str | None = None) -> list[Sealed]:
         """Every prediction, or every one of a kata, oldest first.
@@ -137,13 +137,15 @@ class PredictionJournal:
             previous = row["digest"]
         return [sealed_of(row) for row in rows if kata in (None, row["kata"])]
 
-    def latest(self, kata: str) -> Sealed | None:
+    def latest(self, kata: Kata) -> Sealed | None:
         """The last prediction for a kata, None before the first.  Raises: BadStore."""
-        found = self.all(kata)
-        return found[-1] if found else None
+        found = self.all(kata.slug)
+        return in_order(kata, found[-1]) if found else None
 
-    def close(self) -> None:
-        """Close the connection."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
         self.db.close()
 
 
@@ -158,6 +160,13 @@ def sealed_of(row: Mapping[str, Any]) -> Sealed:
         row["previous_digest"],
         row["digest"],
     )
+
+
+def in_order(kata: Kata, sealed: Sealed) -> Sealed:
+    """The same, its answers in the order in which the kata asks; the journal keeps them sorted by name."""
+    answers = sealed.prediction.answers
+    asked = {field.name: answers[field.name] for field in kata.fields if field.name in answers}
+    return replace(sealed, prediction=replace(sealed.prediction, answers=asked))
 
 
 def journal(workspace: Path) -> PredictionJournal:

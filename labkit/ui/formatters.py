@@ -11,17 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from labkit.learning.check import Answered, Checked, Kept
+from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
 from labkit.observations import PointResult, Sweep
-from labkit.ui import theme, timeline
+from labkit.ui import checked, theme, timeline
+from labkit.ui.checked import RESULT_TYPE, Bundle
 from labkit.ui.seen import Seen, table_of
 from labkit.ui.series import Series
 from labkit.ui.source import Source
 from labkit.ui.story import JOURNAL
-
-RESULT_TYPE = "application/vnd.labkit.result+json"
-Bundle = dict[str, Any]
 
 EFFECT = ["effect_id", "operation_id", "amount_minor", "currency", "committed_at_ms"]
 CHECKPOINT = ["step", "operation_id", "effect_id", "at_ms"]
@@ -84,55 +82,6 @@ def _frame(title: str, frame: pd.DataFrame, columns: list[str]) -> str:
     return f"<div>{theme.paragraph(title)}{body}</div>"
 
 
-def checked(value: Checked) -> Bundle:
-    """A prediction beside what was observed."""
-    heads = ("", "predicted", "observed", "the row that shows it")
-    total = f"{value.right} of {len(value.answers)} right, at {value.certainty} %: {value.because}"
-    plain = [theme.in_columns(heads, [_answer_text(one) for one in value.answers])]
-    plain += [f"{one.label}: {one.why}" for one in value.answers if one.why]
-    html = [theme.table(heads, [_answer_html(one) for one in value.answers]), theme.paragraph(escape(total))]
-    contract = ("run", "verdict", "because")
-    plain += [
-        total,
-        theme.in_columns(contract, [(one.run, _kept(one), one.because) for one in value.contract]),
-    ]
-    html.append(theme.table(contract, [_kept_html(one) for one in value.contract]))
-    return {
-        "text/plain": "\n\n".join(plain),
-        "text/html": "\n".join(html),
-        RESULT_TYPE: {
-            "kind": "checked",
-            "kata": value.kata,
-            "right": value.right,
-            "asked": len(value.answers),
-            "contract_held": value.passed,
-            "answers": [
-                {"field": one.field, "predicted": one.predicted, "observed": one.observed, "right": one.right}
-                for one in value.answers
-            ],
-        },
-    }
-
-
-def _answer_text(one: Answered) -> tuple[str, str, str, str]:
-    mark = theme.PASS if one.right else theme.FAIL
-    return (f"{mark} {one.label}", str(one.predicted), str(one.observed), one.row)
-
-
-def _answer_html(one: Answered) -> tuple[str, str, str, str]:
-    why = theme.paragraph(escape(one.why)) if one.why else ""
-    mark = theme.sign(one.right, "" if one.right else "not so")
-    return (f"{mark} {escape(one.label)}{why}", str(one.predicted), f"<b>{one.observed}</b>", escape(one.row))
-
-
-def _kept(one: Kept) -> str:
-    return one.verdict if one.passed else f"{one.verdict}, the contract says {one.expected}"
-
-
-def _kept_html(one: Kept) -> tuple[str, str, str]:
-    return (theme.code(one.run), theme.sign(one.passed, _kept(one)), escape(one.because))
-
-
 def swept(value: Sweep) -> Bundle:
     """An answer at every crash point: promised, recorded, happened, and the verdict."""
     heads = ("killed at", "promised", "recorded", "happened", "verdict")
@@ -180,7 +129,7 @@ BUNDLES: dict[type, Callable[[Any], Bundle]] = {
     Source: source,
     Sealed: sealed,
     Seen: seen,
-    Checked: checked,
+    Checked: checked.bundle,
     Sweep: swept,
     Series: series,
 }

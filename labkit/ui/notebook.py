@@ -8,18 +8,20 @@ everything works the same and prints nothing by itself.
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from IPython.core.getipython import get_ipython
 
-from labkit.errors import BadOption, BadPrediction, LabError, NotSealed
+from labkit.errors import BadOption, BadPrediction, NotSealed
 from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas, predict
@@ -28,29 +30,12 @@ from labkit.learning.places import workspace_folder
 from labkit.learning.predict import Sealed
 from labkit.observations import Observation, Sweep
 from labkit.ui import answers, formatters
+from labkit.ui.one_line import in_one_line
 from labkit.ui.seen import Seen
 from labkit.ui.series import Series, series_of
 from labkit.ui.source import show
 
 __all__ = ["OpenKata", "open_kata", "series", "show"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def in_one_line(call: Callable[P, T]) -> Callable[P, T]:
-    """Errors of ours stop the notebook with their one line, without a traceback."""
-
-    @functools.wraps(call)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return call(*args, **kwargs)
-        except LabError as error:
-            line = f"{type(error).__name__}: {error}"
-            error._render_traceback_ = lambda: [line]  # type: ignore[attr-defined]  # IPython asks for this
-            raise
-
-    return wrapper
 
 
 class OpenKata:
@@ -80,14 +65,11 @@ class OpenKata:
                 f"no prediction is sealed for {self._kata.slug}", "fill in each ... and run the cell again"
             )
         prediction = self._injected or predict.whole(self._kata, given)
-        journal = predict.journal(self._workspace)
-        try:
-            latest = journal.latest(self._kata.slug)
+        with predict.journal(self._workspace) as journal:
+            latest = journal.latest(self._kata)
             if latest is not None and latest.prediction == prediction:
                 return latest  # the cell was run again, nothing new was said
             return journal.seal(self._kata, prediction, time.time_ns() // 1_000_000)
-        finally:
-            journal.close()
 
     @in_one_line
     def run(self, name: str) -> Seen:
@@ -116,16 +98,17 @@ class OpenKata:
             path = answers.save(answers.source_of(handler, self._kata), self._kata, self._workspace)
             return engine.grade(self._stage, path)
         sealed = self._sealed("there is nothing to check", "seal your prediction first")
-        return self._stage.check(sealed.prediction, self._runs)
+        with predict.journal(self._workspace) as journal:
+            earlier = len(journal.all(self._kata.slug)) - 1
+        return replace(self._stage.check(sealed.prediction, self._runs), earlier=earlier)
 
     def _sealed(self, what: str, cure: str) -> Sealed:
-        journal = predict.journal(self._workspace)
-        try:
-            latest = journal.latest(self._kata.slug)
-        finally:
-            journal.close()
+        with predict.journal(self._workspace) as journal:
+            latest = journal.latest(self._kata)
         if latest is None:
             raise NotSealed(what, cure)
+        if len(latest.prediction.answers) != len(self._kata.fields):
+            raise NotSealed(f"{self._kata.slug} asks for more than was predicted", "predict again")
         return latest
 
     def _new_folder(self, name: str) -> Path:
@@ -195,8 +178,6 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 def _refuse_unknown_parameters(shell: Any) -> None:
     """Papermill only warns of a parameter that a notebook does not have; here it is an error."""
-    import ast
-
     for cell in shell.user_ns.get("In", []):
         if cell.startswith("# Parameters\n"):  # how papermill begins the cell that it injects
             for node in ast.parse(cell).body:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jinja2
+from markdown_it import MarkdownIt
 from markupsafe import Markup
 from nbformat import NotebookNode
 
@@ -22,8 +23,15 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def _cell(cell: NotebookNode) -> dict[str, Any]:
-    outputs = [_output(output) for output in cell.outputs] if cell.cell_type == "code" else []
-    return {"kind": cell.cell_type, "source": cell.source, "outputs": outputs}
+    if cell.cell_type == "markdown":
+        return {"prose": _markdown(cell.source), "outputs": []}
+    return {"source": cell.source, "outputs": [_output(output) for output in cell.outputs]}
+
+
+def _markdown(text: str) -> Markup:
+    """Prose as HTML; HTML within it is shown and not obeyed."""
+    render = MarkdownIt("commonmark", {"html": False}).enable("table").render
+    return Markup(render(text))  # noqa: S704  the renderer escapes
 
 
 def _output(output: NotebookNode) -> Markup | str:
@@ -33,4 +41,6 @@ def _output(output: NotebookNode) -> Markup | str:
     data = output.get("data", {"text/plain": output.get("text", "")})
     if "text/html" in data:
         return Markup(data["text/html"])  # noqa: S704  it was escaped where it was made
+    if "text/markdown" in data:
+        return _markdown(data["text/markdown"])
     return str(data.get("text/plain", ""))

@@ -19,7 +19,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from labkit.errors import HarnessError
-from labkit.ui.formatters import RESULT_TYPE
+from labkit.ui.checked import RESULT_TYPE
 
 CELL_DEADLINE_S = 120
 

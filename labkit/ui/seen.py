@@ -12,6 +12,7 @@ from labkit.boundaries import Boundary
 from labkit.errors import UnknownName
 from labkit.observations import Observation, Snapshot
 from labkit.ui import story
+from labkit.ui.one_line import in_one_line
 from labkit.ui.story import Story
 
 When = Literal["interruption", "end"]
@@ -44,6 +45,7 @@ class Seen:
         """What the timeline draws."""
         return story.tell(self.observation, self.boundaries)
 
+    @in_one_line
     def table(self, store: str, table: str, when: When = "end") -> pd.DataFrame:
         """All columns of one table, at the interruption or at the end.
 
@@ -52,6 +54,7 @@ class Seen:
         """
         return table_of(self.rows(when), store, table)
 
+    @in_one_line
     def rows(self, when: When = "end") -> Snapshot:
         """Every row of every store at one moment.  Raises: UnknownName."""
         rows = {"interruption": self.observation.interruption, "end": self.observation.final}.get(when)

@@ -25,9 +25,6 @@ def series_of(workspace: Path) -> Series:
     """
     sealed: list[str] = []
     if (workspace / predict.FILE).exists():
-        journal = predict.journal(workspace)
-        try:
+        with predict.journal(workspace) as journal:
             sealed = [one.kata for one in journal.all()]
-        finally:
-            journal.close()
     return Series(tuple((kata, sealed.count(kata.slug)) for kata in map(katas.find, katas.names())))

@@ -12,6 +12,7 @@ from typing import Any
 
 from labkit.errors import UnknownName
 from labkit.learning.places import relative
+from labkit.ui.one_line import in_one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Source:
     parts: tuple[tuple[str, str], ...]
 
 
+@in_one_line
 def show(*things: Callable[..., Any] | type | ModuleType) -> Source:
     """The source of functions, classes or modules, each with its file.
 

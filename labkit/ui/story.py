@@ -96,7 +96,7 @@ def _steps(
         if _home(kind) not in shown:
             slot += 1
             marks.append(Mark(slot, lane, kind, label))
-    return [*marks, _end(run, slot + 1)]
+    return [*marks, _end(run, max(slot + 1, 2))]  # two columns at least, so that labels have room
 
 
 def _end(run: ProcessRun, slot: int) -> Mark:

@@ -41,6 +41,18 @@ def paragraph(html: str) -> str:
     return f'<div style="font-family:{FONT}; font-size:13px; margin:4px 0">{html}</div>'
 
 
+def note(html: str) -> str:
+    """A remark set off from what stands around it."""
+    style = f"font-family:{FONT}; font-size:13px; margin:4px 0; padding:2px 0 2px 10px"
+    return f'<div style="{style}; border-left:3px solid {AMBER}">{html}</div>'
+
+
+def inline(text: str) -> str:
+    """Plain text as HTML, with `code` between backticks."""
+    parts = text.split("`")
+    return "".join(code(part) if index % 2 else escape(part) for index, part in enumerate(parts))
+
+
 def code(text: str) -> str:
     """A short piece of code within a line."""
     return f'<code style="font-family:{MONO}">{escape(text)}</code>'

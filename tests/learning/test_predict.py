@@ -1,0 +1,218 @@
+"""The prediction journal: whole predictions only, appended for ever, all or nothing."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.errors import BadPrediction, BadStore, StoreUnwritable
+from labkit.learning import predict
+from labkit.learning.katas import Kata
+
+from .conftest import ANSWERS
+
+
+def sealed_by(kata: Kata, workspace: Path, now_ms: int = 5, **changed: Any) -> predict.Sealed:
+    with predict.journal(workspace) as journal:
+        return journal.seal(kata, predict.whole(kata, ANSWERS | changed), now_ms)
+
+
+def all_of(workspace: Path) -> list[predict.Sealed]:
+    with predict.journal(workspace) as journal:
+        return journal.all()
+
+
+REFUSED = {
+    "a field is not asked": ({"causes": 1}, "does not ask for `causes`"),
+    "a field is still open": ({"effects": ...}, "not answered yet: effects"),
+    "a field is None": ({"who": None}, "not answered yet: who"),
+    "a number is text": ({"effects": "1"}, "`effects` is '1': give a whole number"),
+    "a number is a boolean": ({"effects": True}, "`effects` is True"),
+    "a boolean is a number": ({"finished": 1}, "`finished` is 1: give True or False"),
+    "a choice is none": ({"who": "nobody"}, '`who` is \'nobody\': give one of "ledger", "journal"'),
+    "a certainty is a number": ({"certainty": 80}, "`certainty` is 80"),
+    "a certainty is no band": ({"certainty": "50"}, "`certainty` is '50'"),
+    "a reason is empty": ({"because": "  "}, "`because` gives no reason"),
+    "a reason is open": ({"because": ...}, "not answered yet: because"),
+}
+
+
+@pytest.mark.parametrize(("changed", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_not_whole_is_refused(kata: Kata, changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadPrediction) as raised:
+        predict.whole(kata, ANSWERS | changed)
+    assert message in str(raised.value)
+
+
+def test_everything_that_waits_is_named_at_once(kata: Kata) -> None:
+    with pytest.raises(BadPrediction, match="not answered yet: finished, who, certainty"):
+        predict.whole(kata, {"effects": 1, "because": "so"})
+
+
+def test_a_prediction_is_a_row_and_a_second_one_is_a_second_row(kata: Kata, tmp_path: Path) -> None:
+    first = sealed_by(kata, tmp_path)
+    second = sealed_by(kata, tmp_path, now_ms=6, effects=2)
+
+    assert all_of(tmp_path) == [first, second]
+    assert (first.prediction_id, second.prediction_id) == (1, 2)
+    assert second.previous_digest == first.digest
+    assert first.prediction == predict.Prediction(
+        {"effects": 1, "finished": True, "who": "ledger"}, ">80", "The rows stay."
+    )
+    with predict.journal(tmp_path) as journal:
+        assert journal.latest(kata) == second
+
+
+def test_answers_come_back_in_the_order_of_the_questions(kata: Kata, tmp_path: Path) -> None:
+    sealed_by(kata, tmp_path)
+
+    with predict.journal(tmp_path) as journal:
+        latest = journal.latest(kata)
+
+    assert latest is not None
+    assert list(latest.prediction.answers) == ["effects", "finished", "who"]
+
+
+@pytest.mark.parametrize("statement", ["UPDATE predictions SET because = 'x'", "DELETE FROM predictions"])
+def test_a_row_cannot_be_changed(kata: Kata, tmp_path: Path, statement: str) -> None:
+    before = sealed_by(kata, tmp_path)
+
+    with (
+        predict.journal(tmp_path) as journal,
+        pytest.raises(sqlite3.IntegrityError, match="append-only"),
+    ):
+        journal.db.execute(statement)
+    assert all_of(tmp_path) == [before]
+
+
+TAMPERED = {
+    "changed": "UPDATE predictions SET certainty = '<67' WHERE prediction_id = 2",
+    "removed": "DELETE FROM predictions WHERE prediction_id = 2",
+    "the first removed": "DELETE FROM predictions WHERE prediction_id = 1",
+    "renumbered": "UPDATE predictions SET prediction_id = 9 WHERE prediction_id = 3",
+}
+
+
+@pytest.mark.parametrize("statement", TAMPERED.values(), ids=TAMPERED.keys())
+def test_tampering_breaks_the_chain(kata: Kata, tmp_path: Path, statement: str) -> None:
+    for effects in (1, 2, 3):
+        sealed_by(kata, tmp_path, effects=effects)
+    db = sqlite3.connect(tmp_path / predict.FILE)
+    db.executescript(
+        f"DROP TRIGGER predictions_never_change; DROP TRIGGER predictions_never_go; {statement};"
+    )
+    db.close()
+
+    with pytest.raises(BadStore, match="the chain breaks at prediction"):
+        all_of(tmp_path)
+
+
+def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / predict.FILE).write_bytes(b"my shopping list")
+
+    with pytest.raises(BadStore, match="not a store"):
+        predict.journal(tmp_path)
+    assert (tmp_path / predict.FILE).read_bytes() == b"my shopping list"
+
+
+def test_a_workspace_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreUnwritable, match="cannot be made"):
+        predict.journal(tmp_path / "file" / "workspace")
+
+
+SEAL = """
+import sys
+from pathlib import Path
+from labkit.learning import katas, predict
+from labkit.stores import sqlite
+
+folder, workspace, number, die_at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+kata = katas.load(folder)
+if die_at:
+    import os, signal, sqlite3
+    count, connect = 0, sqlite3.connect
+    def dies(sql):
+        global count
+        count += 1
+        if count == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def watched(*arguments, **more):
+        db = connect(*arguments, **more)
+        db.set_trace_callback(dies)
+        return db
+    sqlite3.connect = watched
+answers = {"effects": number, "finished": True, "who": "ledger", "certainty": ">80", "because": "so"}
+print("ready", flush=True)
+sys.stdin.readline()
+with predict.journal(workspace) as journal:
+    journal.seal(kata, predict.whole(kata, answers), number)
+"""
+
+
+def seal_in_a_child(kata: Kata, workspace: Path, number: int, die_at: int = 0) -> subprocess.Popen[str]:
+    """A child that is ready to seal, and waits for a line on its stdin."""
+    arguments = [str(kata.folder), str(workspace), str(number), str(die_at)]
+    child = subprocess.Popen(
+        [sys.executable, "-c", SEAL, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
+def finish(child: subprocess.Popen[str]) -> int:
+    child.communicate(timeout=60)
+    return child.returncode
+
+
+def test_twenty_at_once_are_twenty_rows(kata: Kata, tmp_path: Path) -> None:
+    """They race to make the journal, too: it is not there when they start."""
+    workspace = tmp_path / "workspace"
+    children = [seal_in_a_child(kata, workspace, number) for number in range(20)]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+
+    assert [finish(child) for child in children] == [0] * 20
+    assert sorted(one.prediction.answers["effects"] for one in all_of(workspace)) == list(range(20))
+    assert [path.name for path in workspace.iterdir()] == [predict.FILE]
+
+
+def test_a_kill_at_any_statement_leaves_all_or_nothing(kata: Kata, tmp_path: Path) -> None:
+    """A child is killed at each statement, from the making of the file to the commit of the row."""
+    kept = []
+    for die_at in range(1, 200):
+        workspace = tmp_path / f"workspace-{die_at}"
+        child = seal_in_a_child(kata, workspace, 7, die_at)
+        child.communicate("go\n", timeout=60)
+        kept.append(len(all_of(workspace)))
+        if child.returncode == 0:
+            break
+        assert child.returncode == -signal.SIGKILL
+    else:
+        pytest.fail("it never came to its end")
+
+    assert kept == [0] * (len(kept) - 1) + [1]
+    assert len(kept) > 10
+
+
+def test_a_kill_spoils_nothing_that_stands(kata: Kata, tmp_path: Path) -> None:
+    before = sealed_by(kata, tmp_path)
+
+    for die_at in range(1, 100):
+        child = seal_in_a_child(kata, tmp_path, 7, die_at)
+        child.communicate("go\n", timeout=60)
+        if child.returncode == 0:
+            break
+        assert all_of(tmp_path) == [before]
+
+    assert [one.prediction_id for one in all_of(tmp_path)] == [1, 2]
