@@ -137,13 +137,19 @@ def test_executescript_is_never_used() -> None:
     assert list(ROOT.glob("labkit/**/*.py"))
 
 
-def test_every_store_syncs_fully_and_keeps_foreign_keys(store: Path, schema: sqlite.Schema) -> None:
-    """Settings of a connection, not of a file: so they are made each time."""
+SETTINGS = {"synchronous": 2, "foreign_keys": 1, "recursive_triggers": 1}
+
+
+def test_every_store_syncs_fully_and_keeps_keys_and_triggers(store: Path, schema: sqlite.Schema) -> None:
+    """Settings of a connection, not of a file: so they are made each time.
+
+    Without recursive triggers INSERT OR REPLACE would take an append-only row away unseen.
+    """
 
     for db in (open_store(store, schema), create(store.with_name("new.sqlite3"), schema)):
-        settings = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "foreign_keys")]
+        settings = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in SETTINGS]
         db.close()
-        assert settings == [2, 1]
+        assert list(SETTINGS.values()) == settings
 
 
 def test_a_read_then_write_of_two_connections_never_fails_as_busy_at_once(
