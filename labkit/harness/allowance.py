@@ -14,6 +14,7 @@ from typing import Any
 from labkit.actions import Action
 from labkit.boundaries import Boundary
 from labkit.harness import contracts, trials, worlds
+from labkit.harness.endings import require_machine_held
 from labkit.harness.launchers import Launcher
 from labkit.harness.packets import Record, record_of, sealed
 from labkit.harness.registered import REFERENCE
@@ -89,6 +90,7 @@ def run(case: BudgetCase, folder: Path, launcher: Launcher) -> Record:
         runs.append(
             trials.run_once(launcher, trials.child_spec(scenario.resume, scenario, folder, 2, None), "resume")
         )
+    require_machine_held(runs)
     observation = Observation(
         scenario=case.id,
         fault=f"SIGKILL at {case.crash.boundary}" if case.crash.boundary else "none",

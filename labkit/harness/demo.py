@@ -16,6 +16,7 @@ from labkit.actions import Action
 from labkit.boundaries import Boundary
 from labkit.harness import packets, provenance, trials, worlds
 from labkit.harness.child import DEMO_EXIT_CODE
+from labkit.harness.endings import complaint, require_machine_held
 from labkit.harness.launchers import ExecLauncher, Launcher
 from labkit.harness.registered import WORKERS
 from labkit.harness.timelines import timeline
@@ -75,7 +76,7 @@ def run_demo(folder: Path, judge: Judge, launcher: Launcher | None = None) -> di
 
 
 def run_order(order: str, folder: Path, launcher: Launcher) -> list[ProcessRun]:
-    """One workflow: a first run that leaves by exit 86, and its resumes, each in a process of its own."""
+    """One workflow: a first run that leaves by exit 86, and its resumes.  Raises: HarnessError."""
     worker = WORKERS / "demo.py"
     scenario = Scenario("demo", world(), Handler(worker, "pay"), Handler(worker, "resume"), order)
     crash = Crash(Boundary.EFFECT_COMMITTED, stop="exit_86")
@@ -83,6 +84,7 @@ def run_order(order: str, folder: Path, launcher: Launcher) -> list[ProcessRun]:
     for number in range(2, 2 + RESUMED[order]):
         spec = trials.child_spec(scenario.resume, scenario, folder, number, None)
         runs.append(trials.run_once(launcher, spec, "resume"))
+    require_machine_held(runs)
     return runs
 
 
@@ -151,12 +153,6 @@ def workflow_of(order: str, runs: list[ProcessRun], rows: Snapshot, verdict: Ver
         if operation["idempotent"]
         else "a person reconciles: confirmed_applied or confirmed_not_applied",
     }
-
-
-def complaint(run: ProcessRun) -> str | None:
-    """The last line that a process wrote to stderr; None where it wrote none."""
-    lines = run.stderr_tail.strip().splitlines()
-    return lines[-1] if lines else None
 
 
 def shortfalls(workflows: dict[str, dict[str, Any]]) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from labkit.boundaries import Boundary
 from labkit.harness import contracts, trials
+from labkit.harness.endings import require_machine_held
 from labkit.harness.launchers import Launcher
 from labkit.harness.packets import Record, record_of
 from labkit.harness.trials import Crash, Handler, Scenario
@@ -88,6 +89,7 @@ PROGRESS = (("payments", "effects"), ("journal", "checkpoints"))
 def run(intervention: Intervention, folder: Path, launcher: Launcher) -> Record:
     """One trial in a new folder, as a record that nobody has judged yet.  Raises: HarnessError."""
     observation = trials.run_trial(intervention.scenario, intervention.crash, folder, launcher=launcher)
+    require_machine_held(observation.runs)
     return {"boundary": intervention.crash.boundary, **record_of(observation)}
 
 

@@ -11,11 +11,12 @@ import pytest
 
 from labkit.actions import Action
 from labkit.boundaries import Boundary
-from labkit.errors import BadOption
-from labkit.harness import allowance, registered, studies
+from labkit.errors import BadOption, HarnessError
+from labkit.harness import allowance, registered, studies, trials
 from labkit.harness.child import ChildSpec
 from labkit.harness.packets import Packet, Record
 from labkit.learning.judge import judge
+from labkit.observations import ProcessRun
 from labkit.protocol.budget import budget_snapshot
 from labkit.providers.file import FileProvider
 from labkit.stores.ledger import Ledger
@@ -187,6 +188,22 @@ class NoLauncher:
 def test_repetitions_outside_1_to_20_are_refused_before_anything_runs(repetitions: int) -> None:
     with pytest.raises(BadOption, match="from 1 to 20"):
         studies.run_study(studies.INTERVENTIONS, repetitions, judge, launcher=NoLauncher())
+
+
+@pytest.mark.parametrize("study", studies.STUDIES.values(), ids=studies.STUDIES)
+def test_a_machine_that_fails_is_no_score(study: studies.Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No packet says that the worker fell short when it was the disk."""
+    said = "StoreUnwritable: ledger.sqlite3 could not be written (disk full): free disk space\n"
+
+    def run_once(_launcher: Any, _spec: ChildSpec, role: str, *_deadline_s: float) -> ProcessRun:
+        return ProcessRun(role, "", 1, 3, None, None, "", said, 1.0)  # what a labkit child ends like
+
+    monkeypatch.setattr(trials, "run_once", run_once)
+
+    with pytest.raises(HarnessError, match="disk full") as raised:
+        studies.run_case(study, next(iter(study.cases)), judge)
+
+    assert raised.value.exit_code == 3
 
 
 def only(case: Any) -> studies.Study:
