@@ -13,6 +13,10 @@ from hypothesis import settings
 settings.register_profile("labkit", derandomize=True, deadline=None, database=None)
 settings.load_profile("labkit")
 
+# Folders of tests lie on tmpfs where there is one: stores sync fully, and a disk would make that slow.
+if os.access("/dev/shm", os.W_OK):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
+
 REQUIRE_ALL = os.environ.get("LAB_REQUIRE_ALL") == "1"
 
 
