@@ -22,6 +22,4 @@ def require_machine_held(runs: Iterable[ProcessRun]) -> None:
     """
     for run in runs:
         if run.returncode == InfrastructureError.exit_code:
-            raise HarnessError(
-                f"a child could not do its work ({complaint(run)})", "mend that, then run this again"
-            )
+            raise HarnessError("a child's machine failed it", complaint(run) or "it did not say how")

@@ -85,20 +85,24 @@ def faults_of_trial(study: Study, record: Record, judge: Judge) -> list[str]:
         contract = study.contract_of(study.cases[record["case"]], again)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         return [f"its rows cannot be judged ({error!r})"]
-    faults = [
-        f"the rows give {name} {derived!r}, the packet says {stated!r}"
-        for name, derived, stated in (
-            ("verdicts", _bare(again["verdicts"]), _bare(record["verdicts"])),
-            ("contract", _bare([contract]), _bare([record["contract"]])),
-        )
-        if derived != stated
-    ]
+    faults = _differences("", _by_name(again["verdicts"]), _by_name(record["verdicts"]))
+    faults += _differences("contract ", contract, record["contract"])
     return faults if contract["passed"] else [*faults, *contract["because"]]
 
 
-def _bare(stated: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the sentence: a judge may come to word it better, and means the same."""
-    return [{name: value for name, value in one.items() if name != "because"} for one in stated]
+def _by_name(verdicts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Verdicts as one object to compare."""
+    return {"verdicts": [(verdict["name"], verdict["passed"]) for verdict in verdicts]}
+
+
+def _differences(what: str, derived: Mapping[str, Any], stated: Mapping[str, Any]) -> list[str]:
+    """Where a packet says otherwise than its rows.  `because` may come to be worded better, and mean the same."""
+    names = dict.fromkeys([*derived, *stated])
+    return [
+        f"the rows give {what}{name} {derived.get(name)!r}, the packet says {stated.get(name)!r}"
+        for name in names
+        if name != "because" and derived.get(name) != stated.get(name)
+    ]
 
 
 def source_notes(recorded: Mapping[str, Any]) -> tuple[str, ...]:

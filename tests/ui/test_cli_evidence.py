@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pty
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -117,6 +118,28 @@ def test_the_demo_shows_both_workflows_as_json_and_runs_once(lab: Lab, tmp_path:
     again = lab("demo", "--out", "d")
     assert (again.returncode, again.stdout) == (2, "")
     assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("size_bytes", [1_000, 45_000, 50_000])
+def test_a_full_disk_is_the_machines_failure_and_one_line(tmp_path: Path, size_bytes: int) -> None:
+    """Whether it fills while the stores are made or in a child: files may not grow beyond this size."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
+
+    done = subprocess.run(
+        [LAB, "demo", "--out", "d"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        preexec_fn=limit,
+    )
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "could not be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "d" / "receipt.json").exists()
 
 
 def test_the_demo_speaks_to_people_too(lab: Lab) -> None:
