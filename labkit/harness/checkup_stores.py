@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from labkit import canonical
-from labkit.errors import BadStore, LabError, UnknownName
+from labkit.errors import BadStore, LabError, StoreLocked, UnknownName
 from labkit.harness.checkup import Finding
 from labkit.harness.snapshots import SCHEMAS, read_tables
 from labkit.harness.worlds import scratch_folder
@@ -21,6 +21,7 @@ from labkit.stores.ledger import receipt_of_row
 
 SUFFIXES = (".sqlite3", ".sqlite", ".db")
 OWNERS = {schema.application_id: name for name, schema in SCHEMAS.items()}
+COPY_TRIES = 5
 BROKEN = 1  # the exit code where a store opens and its content does not hold
 
 
@@ -45,9 +46,7 @@ def examine(path: Path) -> list[Finding]:
     """What one store is and whether it holds; one finding where it cannot even be opened."""
     copy = scratch_folder("lab-checkup-")
     try:
-        for name in (path.name, path.name + "-journal", path.name + "-wal"):
-            if (source := path.with_name(name)).is_file():
-                shutil.copyfile(source, copy / name)
+        copy_at_rest(path, copy)
         owner, schema = schema_of(copy / path.name)
         version = struct.unpack(">I", _head(path)[60:64])[0]
         tables = read_tables(copy / path.name, schema)
@@ -61,6 +60,32 @@ def examine(path: Path) -> list[Finding]:
     faults = [Finding(path.name, "fault", text, BROKEN) for text in faults_of(owner, tables)]
     counted = ", ".join(f"{len(rows)} {name}" for name, rows in tables.items() if rows and name in SHOWN)
     return faults or [Finding(path.name, "ok", f"{owner}, schema version {version}; {counted or 'no rows'}")]
+
+
+def copy_at_rest(path: Path, folder: Path) -> None:
+    """Copy a store with its journal into a folder, all at one moment.
+
+    Raises:
+        StoreLocked: somebody wrote to it each time while it was copied.
+    """
+    files = [path.with_name(path.name + suffix) for suffix in ("-journal", "-wal", "")]
+    for _ in range(COPY_TRIES):
+        before = [_stamp(file) for file in files]
+        for file in files:
+            (folder / file.name).unlink(missing_ok=True)
+            if file.is_file():
+                shutil.copyfile(file, folder / file.name)
+        if [_stamp(file) for file in files] == before:
+            return
+    raise StoreLocked(f"{path} is being written to", "wait for that to finish, then run this again")
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes whenever a file does; None where there is none."""
+    if not path.is_file():
+        return None
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 SHOWN = ("workflows", "operations", "checkpoints", "events", "effects", "mandates", "approvals", "admissions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import struct
@@ -230,6 +231,29 @@ def test_looking_changes_nothing_not_even_a_hot_journal(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert {finding.status for findings in found.values() for finding in findings} == {"ok"}
     assert "effects" not in found["ledger.sqlite3"][0].found
+
+
+@pytest.mark.parametrize(("writes", "status"), [(1, "ok"), (99, "fault")])
+def test_a_store_that_is_written_to_meanwhile_is_copied_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, writes: int, status: str
+) -> None:
+    """A copy that is half of yesterday and half of today would look damaged."""
+    copyfile = shutil.copyfile
+    written: list[int] = []
+
+    def copy_and_write(source: Path, target: Path) -> None:
+        copyfile(source, target)
+        if len(written) < writes:
+            written.append(1)
+            change(folder / LEDGER, "UPDATE mandates SET granted_at_ms = 1")
+            os.utime(folder / LEDGER, ns=(len(written), len(written)))  # file times are coarse: make it tick
+
+    monkeypatch.setattr(shutil, "copyfile", copy_and_write)
+
+    [finding] = checkup_stores.examine(folder / LEDGER)
+
+    assert finding.status == status
+    assert finding.exit_code == (0 if status == "ok" else 3)
 
 
 def test_a_read_only_store_can_be_looked_at(folder: Path) -> None:
