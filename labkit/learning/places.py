@@ -33,8 +33,8 @@ def workspace_folder() -> Path:
 
 
 def relative(path: Path) -> str:
-    """A path as a page may show it: within the project where it lies there, else its name alone."""
-    try:
-        return path.absolute().relative_to(project_folder()).as_posix()
-    except ValueError:
-        return path.name
+    """A path as a page may show it: within the project or labkit's own folder, else its name alone."""
+    for base in (project_folder(), Path(labkit.__file__).absolute().parents[1]):
+        if path.absolute().is_relative_to(base):
+            return path.absolute().relative_to(base).as_posix()
+    return path.name

@@ -9,9 +9,10 @@ from labkit.errors import BadKata, BadOption, OutputInUse
 from labkit.learning import katas
 from labkit.learning.katas import Kata
 from labkit.learning.places import project_folder
-from labkit.ui import editions, running, start_here, templates
+from labkit.ui import editions, running, start_here
 
 SOLVED = "solved.ipynb"
+MODEL = "k03_missing_ack"  # what a new kata starts from
 
 
 def build(kata: Kata) -> dict[Path, str]:
@@ -58,21 +59,23 @@ def write(files: dict[Path, str]) -> list[Path]:
 
 
 def new(slug: str, root: Path | None = None) -> Path:
-    """A new kata's folder: small, and whole enough to build.
+    """A new kata's folder: a copy of the model kata under a name of its own, to be rewritten.
 
     Raises:
         BadOption: the slug is not `kNN_words`.
         OutputInUse: there is such a folder already.
     """
+    root = root or project_folder()
     if not katas.SLUG.fullmatch(slug):
         raise BadOption(f"{slug!r} is no kata name", "write kNN_words, such as k25_my_question")
-    folder = (root or project_folder()) / "katas" / slug
+    folder = root / "katas" / slug
     if folder.exists():
         raise OutputInUse(f"katas/{slug} exists already", "choose another name, or edit that one")
-    for name, text in templates.kata(slug).items():
-        path = folder / name
+    model = katas.find(MODEL, root).folder
+    for source in [*model.glob("*.toml"), *model.glob("*.py"), *model.glob("mutants/*.py")]:
+        path = folder / source.relative_to(model)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(source.read_text(encoding="utf-8").replace(MODEL, slug), encoding="utf-8")
     return folder
 
 

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 def new(
     name: Annotated[str, typer.Argument(metavar="KATA", help="kNN_words, such as k25_my_question.")],
 ) -> None:
-    """Start a kata: a folder that builds, to be rewritten."""
+    """Start a kata: a copy of the model kata that builds, to be rewritten."""
     from labkit.ui import author
 
     author.new(name)

@@ -81,15 +81,18 @@ def starter(source: str, place: str) -> str:
     The block reaches to the first line that is indented less.  Raises: BadKata without such a line.
     """
     kept: list[str] = []
-    inside: int | None = None
+    inside: int | None = None  # the indent of the block that is being taken out
+    blank = 0  # empty lines at its end belong to what follows
     for line in source.splitlines():
         if inside is not None and line.strip() and len(line) - len(line.lstrip()) < inside:
             inside = None
+            kept += [""] * blank
         if (found := SOLUTION.match(line)) and inside is None:
             inside = len(found["indent"])
             kept += [found["indent"] + text for text in GAP]
         elif inside is None:
             kept.append(line)
+        blank = 0 if line.strip() else blank + 1
     if GAP[1] not in "\n".join(kept):
         raise BadKata(f"{place} has no line `# solution`", "put one above what the learner is to write")
     return "\n".join(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -10,14 +11,16 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from nbformat import NotebookNode
 
-from labkit.ui import templates, theme
+from labkit.ui import theme
 from labkit.ui.series_run import Outcome
+
+TEMPLATE = Path(__file__).with_name("templates") / "report.html"
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
     """The page's HTML.  It refers to nothing outside itself."""
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(templates.read("report.html"))
+    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     katas = [{"outcome": one, "cells": [_cell(cell) for cell in one.notebook.cells]} for one in outcomes]
     return template.render(katas=katas, theme=theme)
 
