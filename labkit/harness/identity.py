@@ -14,13 +14,13 @@ into is run from both, and is split where they go on differently (see `closure`)
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from labkit import canonical
 from labkit.observations import Snapshot
 
 
@@ -33,13 +33,13 @@ class Identity:
     derived: frozenset[str] = frozenset()
 
     @classmethod
-    def from_json(cls, declared: dict[str, Iterable[str]]) -> Identity:
+    def from_json(cls, declared: Mapping[str, Iterable[str]]) -> Identity:
         """What a handler's file declares as `crash_identity`."""
         return cls(**{name: frozenset(values) for name, values in declared.items()})
 
 
 LABKIT = Identity(
-    evidence=frozenset({"events", "attempts", "recovery_receipts", "invocations"}),
+    evidence=frozenset({"events", "attempts", "recovery_receipts", "invocations", "sequences"}),
     fencing=frozenset({"epoch", "highest_epoch", "version"}),
     derived=frozenset({"receipt_digest", "owner"}),
 )
@@ -47,7 +47,7 @@ LABKIT = Identity(
 
 def raw_digest(rows: Snapshot) -> str:
     """The digest of every row as it stands: equal only for equal contents."""
-    return canonical.digest(rows)
+    return _sha256(json.dumps(rows, sort_keys=True))
 
 
 def state_digest(rows: Snapshot, minted: Iterable[str], identity: Identity = LABKIT) -> str:
@@ -68,7 +68,11 @@ def state_digest(rows: Snapshot, minted: Iterable[str], identity: Identity = LAB
         }
         for store, tables in kept.items()
     }
-    return canonical.digest(by_appearance(json.dumps(content, sort_keys=True), minted))
+    return _sha256(by_appearance(json.dumps(content, sort_keys=True), minted))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def fencing_values(rows: Snapshot, identity: Identity) -> Iterable[int]:

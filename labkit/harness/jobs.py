@@ -6,13 +6,15 @@ import importlib
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from labkit import canonical
 from labkit.errors import BadHandler
 from labkit.harness.child import ChildSpec, load_module
+from labkit.harness.command import CommandLauncher
+from labkit.harness.launchers import ForkLauncher, Launcher
 from labkit.observations import Observation, Verdict
 
 Judge = Callable[[Observation], tuple[Verdict, ...]]
@@ -27,7 +29,10 @@ class SweepJob:
     `template` is a prepared world, cloned for every trial into a folder below `scratch`.
     `judge` is a reference, `module:function` or `FILE.py:function`, to a function from an
     Observation to verdicts.  `world="folder"` is for handlers that get just a path; their rows are
-    read by the function `crash_facts` of the file `reader`.
+    read by the function `crash_facts` of the file `reader`.  `latest_ms` stops the runs' clock there
+    (0: run n happens at n seconds), so that a state is not a new one only because it is later.
+    `identity` is what the reader declares about states, `command` the words of an unmodified program
+    that runs instead of the functions, `asked` the shell line that asked for the sweep.
     """
 
     scenario: str
@@ -46,6 +51,15 @@ class SweepJob:
     seed: str = "1"
     deadline_s: float = 5.0
     most_resumes: int = 4
+    latest_ms: int = 0
+    identity: dict[str, list[str]] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    asked: str = ""
+
+    @property
+    def launcher(self) -> Launcher:
+        """What starts the job's children."""
+        return CommandLauncher(self.command) if self.command else ForkLauncher()
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -78,7 +92,7 @@ class SweepJob:
             at=max(at, 0),
             fault=self.fault,
             seed=canonical.digest([self.seed, str(history), run_number]),
-            now_ms=run_number * 1000,
+            now_ms=min(run_number * 1000, self.latest_ms or run_number * 1000),
             world=self.world,
             busy_timeout_s=0.2 if self.fault == "pause" else 5.0,
         )

@@ -16,8 +16,11 @@ from typing import Any
 
 from labkit.harness import foreign, interventions, snapshots
 from labkit.harness.child import ChildSpec
+from labkit.harness.columns import happened as happened
+from labkit.harness.columns import last_words as last_words
+from labkit.harness.columns import recorded as recorded
+from labkit.harness.columns import unreadable
 from labkit.harness.jobs import Judge, SweepJob, clone, load_judge
-from labkit.harness.launchers import ForkLauncher
 from labkit.observations import CrashPoint, Observation, ProcessRun, Snapshot, TrialOutcome
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
@@ -29,6 +32,8 @@ class Ran:
 
     run: ProcessRun
     messages: list[dict[str, Any]] = field(repr=False)
+    takeover: ProcessRun | None = None
+    takeover_worked: bool = False
 
     @property
     def points(self) -> tuple[CrashPoint, ...]:
@@ -50,10 +55,10 @@ class Ran:
         return next((str(message["problem"]) for message in self.messages if "problem" in message), None)
 
 
-def run_to_end(spec: ChildSpec, role: str, deadline_s: float) -> Ran:
+def run_to_end(job: SweepJob, spec: ChildSpec, role: str) -> Ran:
     """One child, run until it ends or its deadline passes."""
-    with ForkLauncher().start(spec) as child:
-        run = child.finish(role, deadline_s)
+    with job.launcher.start(spec) as child:
+        run = child.finish(role, job.deadline_s)
     return Ran(run, child.messages)
 
 
@@ -63,7 +68,7 @@ def run_faulty(job: SweepJob, folder: Path, run_number: int, at: int, history: o
     role = "first" if run_number == 1 else "resume"
     if at and job.fault == "pause":
         return run_paused(job, folder, spec, role)
-    with ForkLauncher().start(spec) as child:
+    with job.launcher.start(spec) as child:
         if at and job.fault == "term" and child.until_boundary(job.deadline_s):
             run = child.finish(role, GRACE_S)
         else:
@@ -77,12 +82,15 @@ def run_paused(job: SweepJob, folder: Path, spec: ChildSpec, role: str) -> Ran:
     Where it was stopped inside a transaction it holds SQLite's lock: there the second worker gets
     the contention error, changes nothing, and is run again afterwards like any resume.
     """
-    with ForkLauncher().start(spec) as child:
+    takeover, before = None, fingerprint(folder)
+    with job.launcher.start(spec) as child:
         if child.until_stopped(job.deadline_s):
-            run_to_end(job.spec(folder, spec.run_number + 1, history="takeover"), "takeover", job.deadline_s)
-            child.signal(signal.SIGCONT)
+            second = job.spec(folder, spec.run_number + 1, history="takeover")
+            takeover = run_to_end(job, second, "takeover").run
+        worked = fingerprint(folder) != before
+        child.signal(signal.SIGCONT)
         run = child.finish(role, job.deadline_s)
-    return Ran(run, child.messages)
+    return Ran(run, child.messages, takeover, worked)
 
 
 def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -> tuple[TrialOutcome, str]:
@@ -101,28 +109,32 @@ def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -
     return "judged", ""
 
 
-def resume_to_the_end(job: SweepJob, folder: Path, run_number: int, history: object) -> list[ProcessRun]:
+def resume_to_the_end(
+    job: SweepJob, folder: Path, run_number: int, history: object
+) -> tuple[list[ProcessRun], Snapshot]:
     """Resume without faults until the rows pass, a run changes nothing, or the last one is done."""
     runs: list[ProcessRun] = []
+    rows: Snapshot = {}
     for number in range(run_number, run_number + job.most_resumes):
         before = fingerprint(folder)
-        runs.append(run_to_end(job.spec(folder, number, history=history), "resume", job.deadline_s).run)
-        if runs[-1].timed_out or fingerprint(folder) == before or passes(job, folder, runs):
+        runs.append(run_to_end(job, job.spec(folder, number, history=history), "resume").run)
+        rows = rows_of(job, folder)
+        if runs[-1].timed_out or passes(job, folder, runs, rows) or fingerprint(folder) == before:
             break
-    return runs
+    return runs, rows
 
 
-def passes(job: SweepJob, folder: Path, runs: list[ProcessRun]) -> bool:
+def passes(job: SweepJob, folder: Path, runs: list[ProcessRun], rows: Snapshot) -> bool:
     """Whether the last resume returned and the rows pass already, so that nobody would resume again."""
-    if runs[-1].returncode != 0 or len(runs) == job.most_resumes:
+    if runs[-1].returncode != 0:
         return False
-    verdicts = judge_of(job)(observe(job, folder, (), tuple(runs), rows_of(job, folder)))
+    verdicts = judge_of(job)(observe(job, folder, (), tuple(runs), rows))
     return bool(verdicts) and all(verdict.passed for verdict in verdicts)
 
 
 def fingerprint(folder: Path) -> dict[str, bytes]:
     """The bytes of every file of a world: equal where a run changed nothing at all."""
-    return {str(path): path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @cache
@@ -141,7 +153,7 @@ def rows_of(job: SweepJob, folder: Path) -> Snapshot:
         return snapshots.snapshot(folder)
     copy = clone(folder, job.scratch)
     try:
-        return foreign.facts(Path(job.reader), copy)
+        return foreign.facts(job.reader, copy, job.deadline_s)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 
@@ -169,9 +181,8 @@ def finish_and_judge(
     """Resume to the end, judge, and describe the result as plain JSON (a `PointResult`)."""
     history = [point.number for point in points]
     before = fingerprint(folder)
-    later = resume_to_the_end(job, folder, 3 if job.fault == "pause" else len(runs) + 1, history)
+    later, final = resume_to_the_end(job, folder, len(runs) + 1, history)
     everything = (*runs, *later)
-    final = rows_of(job, folder)
     observation = observe(job, folder, history, everything, final)
     outcome: TrialOutcome = "timed_out" if later and later[-1].timed_out else "judged"
     return {
@@ -182,35 +193,7 @@ def finish_and_judge(
         "returncodes": [run.returncode for run in everything],
         "recorded": recorded(final),
         "happened": happened(job, final),
+        "unreadable": unreadable(final),
         "explanation": "the recovery passed its deadline" if outcome == "timed_out" else last_words(later),
         "recovery_worked": before != fingerprint(folder),
     }
-
-
-def recorded(final: Snapshot) -> dict[str, Any]:
-    """The journal's column: checkpoints, and the state of each step."""
-    if "facts" in final:
-        return {row["intent"]: row["recorded"] for row in final["facts"]["intents"]}
-    journal = final["journal"]
-    states = {row["step"]: row["state"] for row in journal["operations"]}
-    return {"checkpoints": len(journal["checkpoints"]), **states}
-
-
-def happened(job: SweepJob, final: Snapshot) -> dict[str, int]:
-    """The ledgers' column: the number of effects of each intent."""
-    if "facts" in final:
-        return {row["intent"]: row["effects"] for row in final["facts"]["intents"]}
-    return {
-        f"{kind} {subject}": sum(
-            row["kind"] == kind and row["subject"] == subject for row in final[ledger]["effects"]
-        )
-        for ledger, kind, subject in job.intents
-    }
-
-
-def last_words(runs: Sequence[ProcessRun]) -> str:
-    """The last line that a failing resume printed to stderr."""
-    if not runs or runs[-1].returncode == 0:
-        return ""
-    lines = runs[-1].stderr_tail.strip().splitlines()
-    return lines[-1][:300] if lines else f"the resume returned {runs[-1].returncode}"

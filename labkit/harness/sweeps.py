@@ -8,7 +8,8 @@ a problem and never a pass; at least one crash must leave work for the recovery.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,9 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
         HarnessError: the infrastructure broke; nothing is scored.
     """
     controls = [answer for _, answer in pool.run([("control", job.as_json)] * 2)]
+    require_visible(job, controls[0])
+    job = with_intents_of(job, controls[0])
     points = tuple(CrashPoint(**point) for point in controls[0]["points"])
-    if not points and controls[0]["returncode"] == 0:
-        raise BadHandler(
-            f"{Path(job.first[0]).name}:{job.first[1]} has no crash point that this sweep can see",
-            "let it use SQLite in this process, announce boundaries, or sweep its lines",
-        )
     problems = problems_of_controls(controls)
     answers: list[dict[str, Any]] = []
     if controls[0]["returncode"] == 0 and not controls[0]["timed_out"]:
@@ -57,6 +55,43 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
         results=tuple(result_of(job, answer) for answer in answers),
         problems=tuple(problems),
     )
+
+
+def repeat(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> PointResult:
+    """One schedule by itself: run i meets the fault at its point `schedule[i - 1]`; empty: no fault.
+
+    Raises:
+        BadHandler, HarnessError: as a sweep.
+    """
+    control = pool.one("control", job.as_json)
+    require_visible(job, control)
+    job = with_intents_of(job, control)
+    return result_of(job, pool.one("kill_schedule", job.as_json, list(schedule)) if schedule else control)
+
+
+def require_visible(job: SweepJob, control: dict[str, Any]) -> None:
+    """Let a handler pass of which the sweep sees anything at all.  Raises: BadHandler."""
+    name = f"{Path(job.first[0]).name}:{job.first[1]}".removesuffix(":")
+    if control["returncode"] != 0:
+        return  # it fails by itself, which is a problem of its own
+    if job.fault == "lost_reply" and not control["points"]:
+        raise BadHandler(f"{name} has no reply to lose", "let it call a provider of its labkit World")
+    if job.command and not control["started"]:
+        raise BadHandler(f"{name} did not load the crash points", "start python itself, without -I, -E or -S")
+    if not control["points"]:
+        raise BadHandler(
+            f"{name} has no crash point that this sweep can see",
+            "let it use SQLite in this process, announce boundaries, or sweep its lines",
+        )
+    if job.world == "folder" and control["unreadable"]:
+        raise BadHandler(control["unreadable"], "mend the reader, or prepare what it reads in crash_world")
+
+
+def with_intents_of(job: SweepJob, control: dict[str, Any]) -> SweepJob:
+    """The job with the intents that the reader finds after a fault-free run: none may go missing later."""
+    if job.world == "labkit":
+        return job
+    return replace(job, intents=tuple(("facts", intent, "") for intent in control["happened"]))
 
 
 def at_every_point(
@@ -147,7 +182,7 @@ def command(job: SweepJob, schedule: tuple[CrashPoint, ...]) -> str:
     """The shell line that repeats this one schedule."""
     file, function = job.first
     at = ",".join(str(point.number) for point in schedule)
-    return f"lab sweep {file}:{function} --fault {job.fault} --at {at or 0}"
+    return f"{job.asked or f'lab sweep {file}:{function} --fault {job.fault}'} --at {at or 0}"
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from labkit.harness import schedules
+from labkit.harness.edges import run_from
 from labkit.harness.jobs import SweepJob, clone
-from labkit.observations import CrashPoint
+from labkit.observations import CrashPoint, ProcessRun
 
 CHANGE_COUNTER = slice(24, 28)  # https://www.sqlite.org/fileformat2.html#file_change_counter
 
@@ -45,6 +46,7 @@ def control(job: SweepJob) -> dict[str, Any]:
         "problem": ran.problem,
         "last_words": schedules.last_words([ran.run]),
         "unseen": unseen,
+        "started": any("started" in message for message in ran.messages),
         "sql_chance": any("sql_chance" in message for message in ran.messages),
     }
 
@@ -58,7 +60,9 @@ def kill_once(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[di
         if outcome != "judged":
             return [unjudged([point], outcome, why)]
         schedules.intervene(job, folder)
-        return [schedules.finish_and_judge(job, folder, [ran.run], [point])]
+        runs = [ran.run, ran.takeover] if ran.takeover else [ran.run]
+        result = schedules.finish_and_judge(job, folder, runs, [point])
+        return [result | {"recovery_worked": result["recovery_worked"] or ran.takeover_worked}]
 
 
 def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -84,6 +88,23 @@ def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[d
                 else:
                     found.append(unjudged([first, second], outcome, why))
     return found
+
+
+def kill_schedule(job: SweepJob, numbers: list[int]) -> dict[str, Any]:
+    """One schedule of any length: run i is killed at its point `numbers[i - 1]`, then all is resumed."""
+    runs: list[ProcessRun] = []
+    met: list[CrashPoint] = []
+    with world_of(job) as folder:
+        for run_number, at in enumerate(numbers, start=1):
+            ran = schedules.run_faulty(job, folder, run_number, at, numbers[: run_number - 1])
+            outcome, why = schedules.how_it_fell(job, ran, at, None)
+            met += [point for point in ran.points if point.number == at]
+            runs += [ran.run, ran.takeover] if ran.takeover else [ran.run]
+            if outcome != "judged":
+                return unjudged(met, outcome, why)
+            if run_number == 1:
+                schedules.intervene(job, folder)
+        return schedules.finish_and_judge(job, folder, runs, met)
 
 
 def point_json(point: CrashPoint) -> dict[str, Any]:
@@ -124,4 +145,10 @@ def unseen_writes(before: dict[str, int], after: dict[str, int], messages: list[
     return sorted(name for name, count in after.items() if count - before.get(name, 0) > seen.get(name, 0))
 
 
-TASKS: dict[str, Callable[..., Any]] = {"control": control, "kill_once": kill_once, "kill_twice": kill_twice}
+TASKS: dict[str, Callable[..., Any]] = {
+    "control": control,
+    "kill_once": kill_once,
+    "kill_twice": kill_twice,
+    "kill_schedule": kill_schedule,
+    "run_from": run_from,
+}

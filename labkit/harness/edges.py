@@ -1,0 +1,67 @@
+"""One edge of the crash graph: from a durable state, one run that is killed at a point or ends by itself.
+
+Runs in a warm process of the pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from labkit.harness import foreign, schedules, snapshots
+from labkit.harness.identity import LABKIT, Identity, raw_digest, state_digest
+from labkit.harness.jobs import SweepJob, clone
+from labkit.observations import Snapshot
+
+
+def run_from(job: SweepJob, state: dict[str, Any], at: int, label: str | None) -> dict[str, Any]:
+    """Run from a state (`folder`, `run_number`, `minted`, `digest`) and say which state it leaves.
+
+    `at=0` runs to the end without faults and lists the crash points; else the run is killed there and
+    the point's label must be `label`.  The folder of the state that is left is kept: the caller
+    removes it.
+    """
+    folder = clone(state["folder"], job.scratch)
+    run_number = state["run_number"]
+    ran = schedules.run_faulty(job, folder, run_number, at, state["digest"])
+    outcome, why = ("timed_out", "a run passed its deadline") if ran.run.timed_out else ("judged", "")
+    if at:
+        outcome, why = schedules.how_it_fell(job, ran, at, None)
+        met = ran.points[-1].label if ran.points else None
+        if outcome == "judged" and label is not None and met != label:
+            outcome, why = "flaky", f"point {at} is `{met}` here and `{label}` in the fault-free run"
+        if outcome == "judged" and run_number == 1:
+            schedules.intervene(job, folder)
+    rows = contents(job, folder)
+    judged = schedules.rows_of(job, folder) if job.world == "folder" else rows
+    minted = sorted({*state["minted"], *ran.minted})
+    observation = schedules.observe(job, folder, (at,) if at else (), (ran.run,) * run_number, judged)
+    return {
+        "folder": str(folder),
+        "digest": state_digest(rows, minted, identity_of(job)),
+        "raw": raw_digest(rows),
+        "minted": minted,
+        "outcome": outcome,
+        "explanation": why,
+        "returncode": ran.run.returncode,
+        "result": ran.run.result,
+        "points": [asdict(point) for point in ran.points] if at == 0 else [],
+        "verdicts": [asdict(verdict) for verdict in schedules.judge_of(job)(observation)],
+        "summary": schedules.recorded(judged) | schedules.happened(job, judged),
+        "last_words": schedules.last_words([ran.run]),
+    }
+
+
+def contents(job: SweepJob, folder: Path) -> Snapshot:
+    """Every durable row that the identity of a state depends on, from copies."""
+    read: Callable[[Path], Snapshot] = (
+        snapshots.snapshot if job.world == "labkit" else foreign.copied_contents
+    )
+    return read(folder)
+
+
+def identity_of(job: SweepJob) -> Identity:
+    """How two states of this job's worlds are told apart."""
+    return LABKIT if job.world == "labkit" else Identity.from_json(job.identity)
