@@ -6,7 +6,8 @@ a state it has been in:
 - fencing columns rise with every claim: they are ranked, jointly over all stores;
 - opaque values that a child minted (a random key) are named by first appearance, wherever they stand;
 - evidence rows, which the handler writes and never reads, are left out;
-- columns that are computed from others (a receipt's digest), or that name an incarnation, are left out.
+- columns that are computed from others (a receipt's digest), that name an incarnation, or that keep
+  what was last observed, are left out.
 
 An exception that hides a difference is noticed: every state that two different contents are merged
 into is run from both, and is split where they go on differently (see `closure`).
@@ -41,7 +42,7 @@ class Identity:
 LABKIT = Identity(
     evidence=frozenset({"events", "attempts", "recovery_receipts", "invocations", "sequences"}),
     fencing=frozenset({"epoch", "highest_epoch", "version"}),
-    derived=frozenset({"receipt_digest", "owner"}),
+    derived=frozenset({"receipt_digest", "owner", "last_observed_status", "observed_at_ms", "source"}),
 )
 
 

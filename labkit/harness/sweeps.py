@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import BadHandler
+from labkit.harness import closure
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.observations import CrashPoint, PointResult, Sweep, Verdict
@@ -27,7 +28,9 @@ def quietly(done: int, total: int) -> None:
 
 
 def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quietly) -> Sweep:
-    """Sweep one handler at depth `1` (kill once), or `2` (kill the resume as well, every pair).
+    """Sweep one handler at depth `1` (kill once), `2` (kill the resume as well, every pair) or `all`.
+
+    `all` is depth 1, and then every durable state that any number of crashes can reach (`closure`).
 
     Raises:
         BadHandler: no crash points, or the handler cannot be loaded.
@@ -39,10 +42,13 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
     points = tuple(CrashPoint(**point) for point in controls[0]["points"])
     problems = problems_of_controls(controls)
     answers: list[dict[str, Any]] = []
+    graph: dict[str, Any] | None = None
     if controls[0]["returncode"] == 0 and not controls[0]["timed_out"]:
         answers = at_every_point(job, pool, depth, controls[0]["points"], progress)
         if not any(answer["recovery_worked"] for answer in answers):
             problems.append("no crash left work for the recovery: the sweep shows nothing about it")
+        if depth == "all":
+            graph = closure.explore(job, pool, progress)
     return Sweep(
         scenario=job.scenario,
         fault=job.fault,
@@ -54,6 +60,7 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
         control=result_of(job, controls[0]),
         results=tuple(result_of(job, answer) for answer in answers),
         problems=tuple(problems),
+        closure=graph,
     )
 
 
@@ -98,7 +105,7 @@ def at_every_point(
     job: SweepJob, pool: Pool, depth: str, points: list[dict[str, Any]], progress: Progress
 ) -> list[dict[str, Any]]:
     """Every schedule of the depth, in order; a failing one is repeated and must fail alike."""
-    task = "kill_once" if depth == "1" else "kill_twice"
+    task = "kill_twice" if depth == "2" else "kill_once"
     tasks = [(task, job.as_json, number, points) for number in range(1, len(points) + 1)]
     found: dict[int, list[dict[str, Any]]] = {}
     timeouts = 0
@@ -108,7 +115,7 @@ def at_every_point(
         progress(done, len(tasks))
         if timeouts >= MOST_TIMEOUTS:
             break
-    if depth == "1":
+    if depth != "2":
         repeat_failures(pool, tasks, found)
     missing = [not_attempted(points[index]) for index in range(len(tasks)) if index not in found]
     return [answer for index in sorted(found) for answer in found[index]] + missing
