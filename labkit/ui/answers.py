@@ -44,11 +44,12 @@ def require_alone(source: str, name: str) -> None:
     if "get_ipython()" in source:  # IPython keeps a magic as the call that it stands for
         raise BadHandler("the exercise's cell uses a magic (% or !)", "use plain Python in it")
     tree = symtable.symtable(source, name, "exec")
-    defined = {
-        symbol.get_name() for symbol in tree.get_symbols() if symbol.is_assigned() or symbol.is_imported()
+    tables = list(_tables(tree))
+    known = {"__name__", "__file__", "__doc__", "__annotations__", *dir(builtins)}
+    known |= {
+        symbol.get_name() for table in tables for symbol in table.get_symbols() if _defines(table, symbol)
     }
-    known = defined | {"__name__", "__file__", "__doc__", "__annotations__"} | set(dir(builtins))
-    for table in _tables(tree):
+    for table in tables:
         for symbol in table.get_symbols():
             free = symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module")
             if free and symbol.get_name() not in known:
@@ -56,6 +57,12 @@ def require_alone(source: str, name: str) -> None:
                     f"the exercise's cell uses `{symbol.get_name()}` from another cell",
                     "import or define it in the exercise's own cell: the killed process sees nothing else",
                 )
+
+
+def _defines(table: symtable.SymbolTable, symbol: symtable.Symbol) -> bool:
+    """Whether a scope gives the module a name."""
+    module_level = table.get_type() == "module" or symbol.is_declared_global()
+    return module_level and (symbol.is_assigned() or symbol.is_imported())
 
 
 def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
