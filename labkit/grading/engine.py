@@ -2,86 +2,52 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 from labkit.grading.stage import Stage
-from labkit.harness import trials, worlds
-from labkit.harness.launchers import Launcher
-from labkit.harness.trials import Crash, Handler, Scenario
-from labkit.observations import CrashPoint, Observation, PointResult, Sweep
+from labkit.harness import sweeps, worlds
+from labkit.harness.jobs import SweepJob
+from labkit.harness.pool import Pool
+from labkit.harness.sweeps import Progress, quietly
+from labkit.harness.trials import Handler, Scenario
+from labkit.observations import Sweep
+
+CLOSED_SET = "labkit.learning.judge:judge"
 
 
-def grade(stage: Stage, answer: Path, launcher: Launcher | None = None) -> Sweep:
-    """Kill the first worker at each of the kata's boundaries, resume it by the answer, judge the rows.
+def grade(
+    stage: Stage, answer: Path, depth: str = "1", pool: Pool | None = None, progress: Progress = quietly
+) -> Sweep:
+    """Kill the kata's exercise at every crash point with the answer in it, resume it, judge the rows.
 
-    `answer` is a Python file with the kata's exercise in it.
+    `answer` is a Python file with the exercise's function; `depth` is `1`, `2` or `all`.
 
     Raises:
-        HarnessError: a child could not be started, killed or reaped.
+        BadHandler: the answer cannot be loaded, or has no crash point.
+        HarnessError: a child could not be started, killed or reaped; nothing is scored.
     """
-    scenario = stage.exercise(answer)
-    points = tuple(
-        CrashPoint(number, "boundary", f"{number} {name}", 0)
-        for number, name in enumerate(stage.boundaries, 1)
-    )
-    control = _trial(stage, scenario, (), launcher)
-    results = tuple(_trial(stage, scenario, (point,), launcher) for point in points)
-    return Sweep(
+    with sweeps.scratch() as scratch, nullcontext(pool) if pool else Pool() as workers:
+        job = job_of(stage, stage.exercise(answer), Path(scratch))
+        return sweeps.sweep(job, workers, depth, progress)
+
+
+def job_of(stage: Stage, scenario: Scenario, scratch: Path) -> SweepJob:
+    """The sweep of one scenario of a kata, its world prepared below `scratch`."""
+    template = worlds.prepare(scratch / "template", scenario.world)
+    own_judge = stage.kata.folder / "checks.py"
+    return SweepJob(
         scenario=scenario.name,
-        fault="kill",
-        depth="1",
+        template=str(template),
+        scratch=str(scratch),
         first=_place(scenario.first),
         resume=_place(scenario.resume),
-        sources={
-            handler.file.name: handler.file.read_text(encoding="utf-8")
-            for handler in (scenario.first, scenario.resume)
-        },
-        points=points,
-        control=control,
-        results=results,
+        judge=f"{own_judge.absolute()}:judge" if stage.has_own_judge else CLOSED_SET,
+        intents=scenario.world.intents,
+        workflow_id=scenario.workflow_id,
+        interventions=scenario.interventions,
     )
-
-
-def _trial(
-    stage: Stage, scenario: Scenario, schedule: tuple[CrashPoint, ...], launcher: Launcher | None
-) -> PointResult:
-    boundary = stage.boundaries[schedule[0].number - 1] if schedule else None
-    folder = worlds.scratch_folder()
-    try:
-        seen = trials.run_trial(scenario, Crash(boundary), folder / "world", stage.judge, launcher)
-    finally:
-        trials.remove(folder)
-    return PointResult(
-        schedule=schedule,
-        outcome=seen.outcome,
-        verdicts=seen.verdicts,
-        promised=tuple(run.result for run in seen.runs),
-        recorded=recorded(seen),
-        happened=happened(seen),
-        command=seen.runs[0].command,
-        explanation=seen.explanation or seen.runs[-1].stderr_tail.strip().rpartition("\n")[2],
-    )
-
-
-def recorded(seen: Observation) -> dict[str, Any]:
-    """What the journal says at the end: the number of checkpoints, and each step's state."""
-    journal = seen.final["journal"]
-    return {
-        "checkpoints": len(journal["checkpoints"]),
-        "states": {row["step"]: row["state"] for row in journal["operations"]},
-    }
-
-
-def happened(seen: Observation) -> dict[str, int]:
-    """What the ledgers say at the end: the number of effects for each intent."""
-    return {
-        f"{ledger}: {kind} of {subject}": sum(
-            row["kind"] == kind and row["subject"] == subject for row in seen.final[ledger]["effects"]
-        )
-        for ledger, kind, subject in seen.intents
-    }
 
 
 def _place(handler: Handler) -> tuple[str, str]:
-    return handler.file.name, handler.function
+    return str(handler.file.absolute()), handler.function

@@ -37,6 +37,11 @@ class Stage:
     contract: Mapping[str, str]
     judge: Judge
 
+    @property
+    def has_own_judge(self) -> bool:
+        """Whether the kata's checks.py judges, instead of the closed set alone."""
+        return self.judge is not rows.judge
+
     def kills(self, name: str) -> bool:
         """Whether a run kills a process, and so stands behind the prediction.  Raises: UnknownName."""
         return self._run(name)[1].boundary is not None

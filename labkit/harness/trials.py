@@ -28,13 +28,17 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is run: the world it starts in, the first worker, and the one that resumes after a crash."""
+    """What is run: the world it starts in, the first worker, and the one that resumes after a crash.
+
+    `interventions` happen between crash and resume whenever the scenario is swept.
+    """
 
     name: str
     world: WorldSpec
     first: Handler
     resume: Handler
     workflow_id: str = "order-1001"
+    interventions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

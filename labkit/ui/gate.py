@@ -63,6 +63,11 @@ def _exercise(kata: Kata) -> Iterator[str]:
         )
         if not solution.passed:
             yield f"the solution fails with {', '.join(sorted(solution.verdicts))}"
+        for depth in ("2", "all"):
+            deeper = engine.grade(stage, Path(folder) / "solution.py", depth)
+            if not deeper.passed:
+                found = ", ".join((*sorted(deeper.verdicts), *deeper.problems))
+                yield f"the solution fails at depth {depth} with {found}"
     if not kata.mutants:
         yield "there is no mutant"
     for mutant in kata.mutants:
