@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from labkit.boundaries import Boundary
 from labkit.errors import BadHandler, LabError
-from labkit.harness import determinism
+from labkit.harness import determinism, rivals
 from labkit.harness.crashpoints import CrashPoints, Report, report_to
 from labkit.harness.world import World
 from labkit.stores import sqlite
@@ -85,6 +85,7 @@ def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1) -> int:
         given = world_of(spec, points, hold_fd)
         points.install()
         returned = handler(given)
+        rivals.finish(given)
         points.boundary("returned")
         points.check()
         result = jsonable(returned)
@@ -115,6 +116,7 @@ def world_of(spec: ChildSpec, points: CrashPoints, hold_fd: int) -> Any:
     world.now_ms = spec.now_ms
     if "reply" in spec.points:
         world.is_lost = points.reply
+    world.rival = rivals.beside(spec, world.rival_workflow, run)
     return world
 
 

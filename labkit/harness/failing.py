@@ -7,7 +7,7 @@ from typing import Literal
 from labkit.errors import AmbiguousOutcome, KnownFailure
 from labkit.harness.faults import LossyProvider
 from labkit.providers.interface import Provider
-from labkit.values import Action, Postcondition, Reading, SubmitResult
+from labkit.values import Action, Postcondition, Reading, SubmitResult, SubmitStatus
 
 Failure = Literal["none", "known", "lost_request", "lost_reply"]
 
@@ -33,6 +33,10 @@ class FailingProvider:
     def read(self, operation_id: str) -> Reading:
         """What became of an operation."""
         return self.inner.read(operation_id)
+
+    def mandate_refusal(self, action: Action) -> SubmitStatus | None:
+        """Whether the mandate stands."""
+        return self.inner.mandate_refusal(action)
 
     def postcondition(self, action: Action) -> Postcondition:
         """Whether the business fact holds."""

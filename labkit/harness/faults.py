@@ -10,7 +10,7 @@ from typing import Any
 
 from labkit.errors import AmbiguousOutcome
 from labkit.providers.interface import Provider
-from labkit.values import Action, Postcondition, Reading, SubmitResult
+from labkit.values import Action, Postcondition, Reading, SubmitResult, SubmitStatus
 
 
 class LossyProvider:
@@ -38,6 +38,11 @@ class LossyProvider:
         """Ask what became of an operation; the answer may get lost."""
         reading: Reading = self._reply("read", self.inner.read(operation_id))
         return reading
+
+    def mandate_refusal(self, action: Action) -> SubmitStatus | None:
+        """Ask whether the mandate stands; the answer may get lost."""
+        refusal: SubmitStatus | None = self._reply("mandate_refusal", self.inner.mandate_refusal(action))
+        return refusal
 
     def postcondition(self, action: Action) -> Postcondition:
         """Ask for the business fact; the answer may get lost."""

@@ -25,6 +25,15 @@ def revoke_mandate(folder: Path, now_ms: int) -> None:
         ledger.db.close()
 
 
+def revoke_first_mandate(folder: Path, now_ms: int) -> None:
+    """The first subject withdraws its permission; the others keep theirs."""
+    ledger_spec = describe(folder)["ledgers"][0]
+    ledger = Ledger.open(folder / ledger_spec["file"])
+    with atomic(ledger.db):
+        ledger.revoke_mandate(ledger_spec["mandates"][0]["subject"], now_ms)
+    ledger.db.close()
+
+
 def raise_policy_version(folder: Path, now_ms: int) -> None:
     """The approver tightens its policy: approvals of the older version are stale."""
     authority = Authority.open(folder / AUTHORITY_FILE)
@@ -56,6 +65,7 @@ def _details(step: dict[str, Any]) -> dict[str, Any]:
 Intervention = Callable[[Path, int], None]
 INTERVENTIONS: dict[str, Intervention] = {
     "revoke_mandate": revoke_mandate,
+    "revoke_first_mandate": revoke_first_mandate,
     "raise_policy_version": raise_policy_version,
     "lose_journal": lose_journal,
 }

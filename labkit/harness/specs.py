@@ -46,13 +46,18 @@ class LedgerSpec:
 
 @dataclass(frozen=True, slots=True)
 class WorldSpec:
-    """Everything that a prepared world holds."""
+    """Everything that a prepared world holds.
+
+    `rival` names one of its workflows: from the second run of any other on, the same worker works on
+    that one in a second process, right before the first one's transaction begins (`harness.rivals`).
+    """
 
     steps: tuple[StepSpec, ...]
     ledgers: tuple[LedgerSpec, ...] = (LedgerSpec(),)
     approvals: tuple[Approval, ...] | None = None
     journal_file: str = "journal.sqlite3"
     code_path: str = "charge/1"
+    rival: str | None = None
 
     @property
     def intents(self) -> tuple[tuple[str, str, str], ...]:

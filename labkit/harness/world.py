@@ -10,6 +10,7 @@ from labkit.boundaries import Reached, nowhere
 from labkit.errors import UnknownName
 from labkit.harness import worlds
 from labkit.harness.faults import LossyProvider
+from labkit.harness.rivals import Rival
 from labkit.providers.file import FileProvider
 from labkit.providers.interface import Provider
 from labkit.stores.authority import Authority
@@ -39,8 +40,9 @@ class World:
         self.owner = owner
         self.reached = reached
         self._spec = worlds.describe(folder)
-        self._providers: dict[str, Provider] = {}
+        self._inside: dict[str, FileProvider] = {}
         self.is_lost: Callable[[str], bool] | None = None  # the harness's `lost_reply` fault
+        self.rival: Rival | None = None  # the harness's second worker
 
     @cached_property
     def journal(self) -> Journal:
@@ -59,15 +61,31 @@ class World:
 
     def provider(self, name: str) -> Provider:
         """The provider that owns the ledger of this name.  Raises: UnknownName."""
-        if name not in self._providers:
+        provider = self.inside(name)
+        return LossyProvider(provider, self.is_lost) if self.is_lost else provider
+
+    def inside(self, name: str = "payments") -> FileProvider:
+        """The provider as its own programmer sees it: its connection, and an insert without a commit.
+
+        Raises:
+            UnknownName: there is no such provider.
+        """
+        if name not in self._inside:
             files = {ledger["name"]: ledger["file"] for ledger in self._spec["ledgers"]}
             if name not in files:
                 raise UnknownName(
                     f"provider {name} is not in this world", f"choose one of {', '.join(files)}"
                 )
-            provider = FileProvider(Ledger.open(self.folder / files[name]), self.now_ms, self.reached)
-            self._providers[name] = LossyProvider(provider, self.is_lost) if self.is_lost else provider
-        return self._providers[name]
+            ledger = Ledger.open(self.folder / files[name])
+            if self.rival is not None:
+                self.rival.watch(ledger.db)
+            self._inside[name] = FileProvider(ledger, self.now_ms, self.reached)
+        return self._inside[name]
+
+    @property
+    def rival_workflow(self) -> str | None:
+        """The workflow of the second worker that competes with this one, None without."""
+        return None if self._spec["rival"] == self.workflow_id else self._spec["rival"]
 
     def operation(self, step: str = "charge") -> Operation:
         """The journal's record of one step of this workflow.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from labkit.boundaries import Boundary, Reached, nowhere
 from labkit.stores.ledger import Ledger
 from labkit.stores.sqlite import atomic
-from labkit.values import Action, Postcondition, Reading, SubmitResult
+from labkit.values import Action, Postcondition, Reading, SubmitResult, SubmitStatus
 
 
 class FileProvider:
@@ -24,16 +24,25 @@ class FileProvider:
     def submit(self, operation_id: str | None, action: Action, epoch: int = 0) -> SubmitResult:
         """Ask for the effect, in one transaction.  Between its commit and this return lies the gap."""
         with atomic(self.ledger.db):
-            result = self.ledger.submit(operation_id, action, epoch, self.now_ms)
-            if result.status == "committed":
-                self.reached(Boundary.EFFECT_INSERTED)
+            result = self.insert(operation_id, action, epoch)
         if result.status == "committed":
             self.reached(Boundary.EFFECT_COMMITTED)
+        return result
+
+    def insert(self, operation_id: str | None, action: Action, epoch: int = 0) -> SubmitResult:
+        """What `submit` does inside its transaction: the caller begins it and commits."""
+        result = self.ledger.submit(operation_id, action, epoch, self.now_ms)
+        if result.status == "committed":
+            self.reached(Boundary.EFFECT_INSERTED)
         return result
 
     def read(self, operation_id: str) -> Reading:
         """What the ledger knows of an operation.  Changes nothing."""
         return self.ledger.read(operation_id, self.now_ms)
+
+    def mandate_refusal(self, action: Action) -> SubmitStatus | None:
+        """Why the mandate would not permit this now, None where it would.  Changes nothing."""
+        return self.ledger.mandate_refusal(action)
 
     def postcondition(self, action: Action) -> Postcondition:
         """Whether the subject has exactly one effect of this kind, for this amount and currency."""

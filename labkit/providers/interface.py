@@ -1,10 +1,10 @@
-"""What a worker may ask of the owner of an effect.  Four calls, whoever answers them."""
+"""What a worker may ask of the owner of an effect.  Five calls, whoever answers them."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from labkit.values import Action, Postcondition, Reading, SubmitResult
+from labkit.values import Action, Postcondition, Reading, SubmitResult, SubmitStatus
 
 
 class Provider(Protocol):
@@ -22,6 +22,12 @@ class Provider(Protocol):
 
     def read(self, operation_id: str) -> Reading:
         """What became of an operation.  Changes nothing."""
+
+    def mandate_refusal(self, action: Action) -> SubmitStatus | None:
+        """Why the mandate would not permit this action now, None where it would.
+
+        A belief as soon as it is read: only `submit` asks inside the payment's own transaction.
+        """
 
     def postcondition(self, action: Action) -> Postcondition:
         """Whether the business fact that the action was for holds, read independently of any key."""

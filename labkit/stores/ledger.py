@@ -126,10 +126,11 @@ class Ledger(LedgerRows):
 
     def _refusal(self, action: Action, epoch: int, highest: int) -> SubmitResult | None:
         status: SubmitStatus | None = "stale_epoch" if epoch < highest else None
-        status = status or self._mandate_refusal(action) or self._capacity_refusal(action)
+        status = status or self.mandate_refusal(action) or self._capacity_refusal(action)
         return SubmitResult(status) if status else None
 
-    def _mandate_refusal(self, action: Action) -> SubmitStatus | None:
+    def mandate_refusal(self, action: Action) -> SubmitStatus | None:
+        """Why the subject's latest mandate does not permit this action, None where it does."""
         if not self.db.execute("SELECT mandate_required FROM policy").fetchone()[0]:
             return None
         mandate = self.db.execute(
