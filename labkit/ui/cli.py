@@ -25,7 +25,7 @@ from typer.exceptions import TyperException
 
 from labkit import __version__
 from labkit.errors import InfrastructureError, LabError, UsageError
-from labkit.ui import commands_author, commands_evidence, commands_kata, commands_workflow
+from labkit.ui import commands_author, commands_evidence, commands_kata, commands_sweep, commands_workflow
 from labkit.ui.output import complain
 
 INTERRUPTED = 130  # 128 + SIGINT
@@ -35,6 +35,7 @@ commands_kata.register(app)
 commands_evidence.register(app)
 commands_author.register(app)
 commands_workflow.register(app)
+commands_sweep.register(app)
 
 
 @app.callback(invoke_without_command=True)
