@@ -106,12 +106,10 @@ def test_a_trial_keeps_both_moments_and_every_process(tmp_path: Path, scenario: 
 def test_what_happens_in_between_happens_after_the_crash_and_before_the_resume(
     tmp_path: Path, scenario: Scenario
 ) -> None:
-    """The permission is withdrawn at 1500 ms: the first run at 1000 had it, the resume at 2000 has not."""
+    """The permission is withdrawn at 1500 ms: the first run at 1000 ms had it, the resume at 2000 ms has not."""
 
-    crash = Crash(Boundary.BEFORE_EFFECT, interventions=("revoke_mandate",))
-    seen = run_trial(
-        first(scenario, "hangs"), replace(crash, boundary=None, deadline_s=0.2), tmp_path / "world"
-    )
+    crash = Crash(Boundary.EFFECT_INSERTED, interventions=("revoke_mandate",))
+    seen = run_trial(scenario, crash, tmp_path / "world")
     assert seen.interruption is not None
 
     assert [row["revoked_at_ms"] for row in seen.interruption["payments"]["mandates"]] == [None]
@@ -270,7 +268,7 @@ def test_a_machine_that_cannot_start_children_is_no_verdict(tmp_path: Path, scen
 
     class Broken:
         def start(self, spec: ChildSpec) -> PipedChild:
-            raise HarnessError("no child could be started", "check memory")
+            raise HarnessError(f"{spec.function} could not be started", "check memory")
 
     with pytest.raises(HarnessError):
         run_trial(scenario, Crash(), tmp_path / "world", must_not_judge, Broken())
