@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -39,7 +40,8 @@ class ChildSpec:
     """One child: which handler, in which world, and where it stops.
 
     `stop` says how it stops at the boundary `stop_at`: `hold` reports it and waits to be killed,
-    `kill_self` sends itself SIGKILL, `exit_86` leaves at once without any clean-up.
+    `kill_self` sends itself SIGKILL, `exit_86` leaves at once without any clean-up.  A run with
+    several effects passes a boundary several times: `occurrence` says at which passing.
     """
 
     folder: str
@@ -49,6 +51,7 @@ class ChildSpec:
     run_number: int = 1
     stop: StopMode = "never"
     stop_at: str | None = None
+    occurrence: int = 1
     points: tuple[str, ...] = ()
     at: int = 0
     fault: str = "kill"
@@ -56,6 +59,7 @@ class ChildSpec:
     now_ms: int = 1000
     world: Literal["labkit", "folder"] = "labkit"
     busy_timeout_s: float = 5.0
+    evidence: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -78,6 +82,7 @@ def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1) -> int:
     """Run the handler to its end and return the exit code; the handler may of course not come back."""
     report = report_to(report_fd)
     points = CrashPoints(spec.file, spec.points, spec.at, spec.fault, report)
+    points.evidence = frozenset(spec.evidence)
     try:
         if spec.seed:
             determinism.install(spec.seed, spec.now_ms, report)
@@ -106,9 +111,12 @@ def world_of(spec: ChildSpec, points: CrashPoints, hold_fd: int) -> Any:
     if spec.world == "folder":
         return folder
 
+    passed: Counter[str] = Counter()
+
     def reached(boundary: Boundary) -> None:
         points.boundary(boundary)
-        if boundary == spec.stop_at and spec.stop != "never":
+        passed[boundary] += 1
+        if (boundary, passed[boundary]) == (spec.stop_at, spec.occurrence) and spec.stop != "never":
             stop_here(spec.stop, boundary, points.report, hold_fd)
 
     sqlite.BUSY_TIMEOUT_S = spec.busy_timeout_s

@@ -13,9 +13,18 @@ were merged, the second is run as well, and split off where it goes on different
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from labkit.harness.exploration import MOST_STATES, TO_ITS_END, Exploration, Key, Node, schedule_of
+from labkit.harness.exploration import (
+    MOST_STATES,
+    TO_ITS_END,
+    EvidenceRead,
+    Exploration,
+    Key,
+    Node,
+    schedule_of,
+)
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 
@@ -26,15 +35,19 @@ def explore(
     """The crash graph of a handler, as plain JSON.
 
     Keys: `closed`, `bound`, `states`, `edges`, `kills`, `bad_finals`, `schedule` (labels), `command`,
-    `problems`.
+    `problems`, `concrete` (evidence tables that the handler reads, which therefore count).
 
     Raises:
         BadHandler, HarnessError: as a sweep does.
     """
-    exploration = Exploration(job, pool, most_states, progress)
-    exploration.run()
+    try:
+        exploration = Exploration(job, pool, most_states, progress)
+        exploration.run()
+    except EvidenceRead as found:
+        concrete = (*job.concrete, *found.tables)
+        return explore(replace(job, concrete=concrete), pool, progress, most_states)
     nodes = list(exploration.nodes.values())
-    bad = exploration.bad_finals()
+    bad = exploration.bad()
     schedule = schedule_of(bad[0]) if bad else None
     problems = [f"state {node.number}: {node.problem}" for node in nodes if node.problem]
     return {
@@ -47,6 +60,7 @@ def explore(
         "schedule": [label for label, _ in schedule] if schedule is not None else None,
         "command": command(job, [number for _, number in schedule]) if schedule is not None else None,
         "problems": problems,
+        "concrete": list(job.concrete),
     }
 
 

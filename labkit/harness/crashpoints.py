@@ -30,6 +30,14 @@ SQL_CHANCE = re.compile(
 # What a fault sends to this very process; only SIGSTOP and SIGTERM may be survived.  `lost_reply` sends none.
 SIGNALS = {"kill": signal.SIGKILL, "pause": signal.SIGSTOP, "term": signal.SIGTERM}
 
+READ_TABLE = re.compile(r'\b(?:FROM|JOIN)\s+["`\[]?(\w+)', re.IGNORECASE)
+CHAIN = "labkit/stores/chain.py"
+
+# Audit events by which a program gets at files past this process's own eyes.
+ROUTES_PAST = frozenset(
+    {"subprocess.Popen", "os.system", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "ctypes.dlopen"}
+)
+
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -54,6 +62,7 @@ class CrashPoints:
         self.report = report
         self.number = 0
         self.pid = os.getpid()
+        self.evidence: frozenset[str] = frozenset()  # tables that the handler is trusted not to read
         self.written: dict[str, int] = {}  # committed writing transactions by file name
         self._traced: set[int] = set()
         self._untraced = 0
@@ -62,6 +71,8 @@ class CrashPoints:
         """Start to watch.  Cannot be undone: this process is made to be killed."""
         if "statement" in self.sources:
             self._trace_connections()
+        if self.sources:
+            sys.addaudithook(self._audit)
         if "line" in self.sources:
             sys.settrace(self._enter)
 
@@ -118,7 +129,6 @@ class CrashPoints:
 
         sqlite3.connect = sqlite3.dbapi2.connect = traced_connect  # type: ignore[assignment]
         sqlite3.Connection = sqlite3.dbapi2.Connection = TracedConnection  # type: ignore[misc]
-        sys.addaudithook(self._audit)
 
     def _trace(self, connection: sqlite3.Connection, database: Any) -> sqlite3.Connection:
         if id(connection) not in self._traced:
@@ -131,10 +141,16 @@ class CrashPoints:
         if event == "sqlite3.connect/handle":
             self._traced.discard(id(arguments[0]))  # an id may be used again once its connection is gone
             self._untraced += 1
+        elif self.at == 0 and event in ROUTES_PAST:
+            self.report({"route_past": event})
+        elif self.at == 0 and event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR):
+            self.report({"wrote_file": os.path.realpath(str(arguments[0]))})
+        elif self.at == 0 and event == "os.rename":
+            self.report({"wrote_file": os.path.realpath(str(arguments[1]))})
 
     def check(self) -> None:
         """Report a connection that was opened past every name that is watched."""
-        if self._untraced > 0:
+        if self._untraced > 0 and "statement" in self.sources:
             self.report(
                 {"problem": f"{self._untraced} SQLite connection(s) opened where the sweep cannot see"}
             )
@@ -173,8 +189,15 @@ class _Statements:
             return
         if SQL_CHANCE.search(text):
             self.points.report({"sql_chance": verb})
+        self._watch(text)
         self.points.passed("statement", verb)
         self._count(verb)
+
+    def _watch(self, sql: str) -> None:
+        """Report evidence tables that the handler reads after all; the event chain reads its own end."""
+        read = {name.lower() for name in READ_TABLE.findall(sql)} & self.points.evidence
+        if read and not Path(sys._getframe(3).f_code.co_filename).as_posix().endswith(CHAIN):
+            self.points.report({"reads": sorted(read)})
 
     def _count(self, verb: str) -> None:
         """Keep count of what this connection commits, so that unseen writers can be noticed."""
@@ -185,7 +208,7 @@ class _Statements:
         elif verb == "ROLLBACK":
             self.in_transaction = self.wrote = False
         ends = verb in ("COMMIT", "END", "RELEASE") or not self.in_transaction
-        if ends and self.wrote:
+        if ends and self.wrote and os.getpid() == self.points.pid:
             written = self.points.written
             written[self.name] = written.get(self.name, 0) + 1
             self.points.report({"written": written})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.harness import foreign, schedules, snapshots
-from labkit.harness.identity import LABKIT, Identity, raw_digest, state_digest
+from labkit.harness.identity import raw_digest, state_digest
 from labkit.harness.jobs import SweepJob, clone
 from labkit.observations import Snapshot
 
@@ -40,9 +40,10 @@ def run_from(job: SweepJob, state: dict[str, Any], at: int, label: str | None) -
     observation = schedules.observe(job, folder, (at,) if at else (), (ran.run,) * run_number, judged)
     return {
         "folder": str(folder),
-        "digest": state_digest(rows, minted, identity_of(job)),
+        "digest": state_digest(rows, minted, job.identity_of_states),
         "raw": raw_digest(rows),
         "minted": minted,
+        "reads": ran.reads,
         "outcome": outcome,
         "explanation": why,
         "returncode": ran.run.returncode,
@@ -60,8 +61,3 @@ def contents(job: SweepJob, folder: Path) -> Snapshot:
         snapshots.snapshot if job.world == "labkit" else foreign.copied_contents
     )
     return read(folder)
-
-
-def identity_of(job: SweepJob) -> Identity:
-    """How two states of this job's worlds are told apart."""
-    return LABKIT if job.world == "labkit" else Identity.from_json(job.identity)

@@ -47,12 +47,26 @@ class Node:
         return self.exits.get(TO_ITS_END) == self.key
 
     @property
+    def is_past_repair(self) -> bool:
+        """Whether a verdict on it stays whatever is done later: what happened has happened."""
+        return any(verdict["name"] in IRREPARABLE for verdict in self.verdicts)
+
+    @property
     def passed(self) -> bool:
         """Whether every verdict on the rows after a run without faults passes."""
         return bool(self.verdicts) and all(verdict["passed"] for verdict in self.verdicts)
 
 
 TO_ITS_END = "runs to its end"
+IRREPARABLE = frozenset({"corrupt", "over_budget", "unauthorised", "stale_epoch_accepted", "duplicate"})
+
+
+class EvidenceRead(Exception):
+    """The handler reads evidence tables: they belong to its state, and the search begins again."""
+
+    def __init__(self, tables: list[str]) -> None:
+        super().__init__(tables)
+        self.tables = tables
 
 
 class Exploration:
@@ -71,7 +85,11 @@ class Exploration:
         self.is_open = False
 
     def run(self) -> None:
-        """Explore until no state is new, a bad final state is found, or the bound is reached."""
+        """Explore until no state is new, a bad state is found, or the bound is reached.
+
+        Raises:
+            EvidenceRead: the handler reads a table that is left out of the states' identity.
+        """
         self.add(
             ("first", "start"),
             {"folder": self.job.template, "minted": [], "raw": "", "summary": {}},
@@ -79,7 +97,7 @@ class Exploration:
             {},
         )
         while self.waiting or self.check_twins():
-            if self.bad_finals() and self.waiting[0].depth > self.bad_finals()[0].depth:
+            if self.bad() and self.waiting[0].depth > self.bad()[0].depth:
                 self.is_open = True  # deeper states are not needed to show that it is wrong
                 return
             if len(self.nodes) >= self.most_states:
@@ -118,6 +136,8 @@ class Exploration:
 
     def leads(self, node: Node, label: str, left: dict[str, Any], point: dict[str, Any]) -> None:
         """One edge of the graph.  A run to the end is no crash, so it does not deepen the schedule."""
+        if left["reads"]:
+            raise EvidenceRead(left["reads"])
         key = ("resume", left["digest"])
         node.exits[label] = key
         self.add(key, left, node, point)
@@ -146,9 +166,15 @@ class Exploration:
             shutil.rmtree(twin["folder"], ignore_errors=True)
         return False
 
-    def bad_finals(self) -> list[Node]:
-        """Final states that fail, the one with the fewest crashes first."""
-        bad = [node for node in self.nodes.values() if node.is_final and not node.passed]
+    def bad(self) -> list[Node]:
+        """States that show the handler wrong, the one with the fewest crashes first.
+
+        A final state that fails, or one from which a run without faults ends in what nobody can undo.
+        """
+        bad = [
+            node for node in self.nodes.values()
+            if node.verdicts and not node.passed and (node.is_final or node.is_past_repair)
+        ]  # fmt: skip
         return sorted(bad, key=lambda node: (len(schedule_of(node)), node.number))
 
 

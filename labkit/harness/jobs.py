@@ -14,6 +14,7 @@ from labkit import canonical
 from labkit.errors import BadHandler
 from labkit.harness.child import ChildSpec, load_module
 from labkit.harness.command import CommandLauncher
+from labkit.harness.identity import LABKIT, Identity
 from labkit.harness.launchers import ForkLauncher, Launcher
 from labkit.observations import Observation, Verdict
 
@@ -31,7 +32,8 @@ class SweepJob:
     Observation to verdicts.  `world="folder"` is for handlers that get just a path; their rows are
     read by the function `crash_facts` of the file `reader`.  `latest_ms` stops the runs' clock there
     (0: run n happens at n seconds), so that a state is not a new one only because it is later.
-    `identity` is what the reader declares about states, `command` the words of an unmodified program
+    `identity` is what the reader declares about states, `concrete` names evidence tables that the
+    handler was seen to read and that are therefore none, `command` the words of an unmodified program
     that runs instead of the functions, `asked` the shell line that asked for the sweep.
     """
 
@@ -53,6 +55,7 @@ class SweepJob:
     most_resumes: int = 4
     latest_ms: int = 0
     identity: dict[str, list[str]] = field(default_factory=dict)
+    concrete: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     asked: str = ""
 
@@ -60,6 +63,12 @@ class SweepJob:
     def launcher(self) -> Launcher:
         """What starts the job's children."""
         return CommandLauncher(self.command) if self.command else ForkLauncher()
+
+    @property
+    def identity_of_states(self) -> Identity:
+        """How two durable states of this job's worlds are told apart."""
+        usual = LABKIT if self.world == "labkit" else Identity.from_json(self.identity)
+        return replace(usual, evidence=usual.evidence - set(self.concrete))
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -94,6 +103,7 @@ class SweepJob:
             seed=canonical.digest([self.seed, str(history), run_number]),
             now_ms=min(run_number * 1000, self.latest_ms or run_number * 1000),
             world=self.world,
+            evidence=tuple(sorted(self.identity_of_states.evidence)),
             busy_timeout_s=0.2 if self.fault == "pause" else 5.0,
         )
 

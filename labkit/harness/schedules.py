@@ -50,6 +50,11 @@ class Ran:
         return [token for message in self.messages for token in message.get("minted", ())]
 
     @property
+    def reads(self) -> list[str]:
+        """The evidence tables that it read."""
+        return sorted({table for message in self.messages for table in message.get("reads", ())})
+
+    @property
     def problem(self) -> str | None:
         """What the child's own watcher complained of."""
         return next((str(message["problem"]) for message in self.messages if "problem" in message), None)
