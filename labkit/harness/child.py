@@ -14,7 +14,6 @@ import select
 import signal
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,8 +39,8 @@ class ChildSpec:
     """One child: which handler, in which world, and where it stops.
 
     `stop` says how it stops at the boundary `stop_at`: `hold` reports it and waits to be killed,
-    `kill_self` sends itself SIGKILL, `exit_86` leaves at once without any clean-up.  A run with
-    several effects passes a boundary several times: `occurrence` says at which passing.
+    `kill_self` sends itself SIGKILL, `exit_86` leaves at once without any clean-up.
+    `occurrence` counts: with 2, it stops where that boundary is passed for the second time.
     """
 
     folder: str
@@ -110,13 +109,12 @@ def world_of(spec: ChildSpec, points: CrashPoints, hold_fd: int) -> Any:
     folder = Path(spec.folder)
     if spec.world == "folder":
         return folder
-
-    passed: Counter[str] = Counter()
+    passed: list[str] = []
 
     def reached(boundary: Boundary) -> None:
         points.boundary(boundary)
-        passed[boundary] += 1
-        if (boundary, passed[boundary]) == (spec.stop_at, spec.occurrence) and spec.stop != "never":
+        passed.append(boundary)
+        if (boundary, passed.count(boundary)) == (spec.stop_at, spec.occurrence) and spec.stop != "never":
             stop_here(spec.stop, boundary, points.report, hold_fd)
 
     sqlite.BUSY_TIMEOUT_S = spec.busy_timeout_s

@@ -45,7 +45,8 @@ class Scenario:
 class Crash:
     """Where the first run stops and how, and what happens before the resume.
 
-    `boundary=None` lets it run to its end.  `resumes` is how often the workflow is resumed after it.
+    `boundary=None` lets it run to its end; with `occurrence=2` it stops where it passes the boundary for
+    the second time, as the second effect does.  `resumes` is how often the workflow is resumed after it.
     `deadline_s` bounds each wait, for the boundary and for the end of each run.
     """
 
@@ -54,6 +55,12 @@ class Crash:
     interventions: tuple[str, ...] = ()
     resumes: int = 1
     deadline_s: float = BOUNDARY_DEADLINE_S
+    occurrence: int = 1
+
+    @property
+    def place(self) -> str:
+        """Where the first run stops, for people: `effect.committed`, or `effect.committed 2`."""
+        return f"{self.boundary}" if self.occurrence == 1 else f"{self.boundary} {self.occurrence}"
 
 
 def run_trial(
@@ -83,7 +90,7 @@ def run_trial(
     outcome, explanation = _outcome(crash, first, later)
     observation = Observation(
         scenario=scenario.name,
-        fault=f"{crash.stop} at {crash.boundary}" if crash.boundary else "none",
+        fault=f"{crash.stop} at {crash.place}" if crash.boundary else "none",
         intents=scenario.world.intents,
         runs=(first, *later),
         interruption=interruption,
@@ -110,6 +117,7 @@ def child_spec(
         now_ms=number * 1000,
         stop=crash.stop if crash is not None and stops else "never",
         stop_at=crash.boundary if crash is not None and stops else None,
+        occurrence=crash.occurrence if crash is not None and stops else 1,
     )
 
 
@@ -136,7 +144,7 @@ def _outcome(crash: Crash, first: ProcessRun, later: list[ProcessRun]) -> tuple[
     met = (first.boundary, first.returncode) == (crash.boundary, expected_returncode(crash))
     if crash.boundary and crash.stop != "never" and not met:
         reached = f"reached {first.boundary}" if first.boundary else "reached no such boundary"
-        why = f"the first run was to stop at {crash.boundary}; it {reached} and returned {first.returncode}"
+        why = f"the first run was to stop at {crash.place}; it {reached} and returned {first.returncode}"
         return "not_killed", why
     return "judged", ""
 

@@ -59,6 +59,11 @@ class World:
         """The payment provider."""
         return self.provider("payments")
 
+    @property
+    def messages(self) -> Provider:
+        """The messaging provider, in worlds that have one."""
+        return self.provider("messages")
+
     def provider(self, name: str) -> Provider:
         """The provider that owns the ledger of this name.  Raises: UnknownName."""
         provider = self.inside(name)

@@ -45,8 +45,28 @@ class Case:
 
     @property
     def over(self) -> bool:
-        """Whether the workflow says that this step is over."""
+        """Whether the workflow says that this step is over.
+
+        Where it never recorded an intent for it, it says so by being over with all that it did record:
+        nobody who reads this journal will ever come back for the step.
+        """
+        if self.operation is None:
+            return bool(self.others) and all(self._is_over(row) for row in self.others)
         return bool(self.checkpoints) or self.state in OVER
+
+    @property
+    def others(self) -> tuple[Row, ...]:
+        """The operations that the journal records for this subject and for other effects."""
+        own = (self.ledger, self.kind, self.subject)
+        meanings = ((row, meaning_of(row)) for row in self.rows["journal"]["operations"])
+        return tuple(
+            row for row, meaning in meanings if meaning and meaning[2] == self.subject and meaning != own
+        )
+
+    def _is_over(self, operation: Row) -> bool:
+        step = (operation["workflow_id"], operation["step"])
+        checkpointed = ((row["workflow_id"], row["step"]) for row in self.rows["journal"]["checkpoints"])
+        return operation["state"] in OVER or step in checkpointed
 
     @property
     def ended_ms(self) -> int:

@@ -99,9 +99,14 @@ def _phantom_progress(case: Case) -> str | None:
 
 
 def _lost(case: Case) -> str | None:
-    if case.over and not case.effects and true_refusal(case) is None:
-        return f"journal: the workflow is over ({case.state}); {case.ledger}: no effect, and no right refusal"
-    return None
+    if not case.over or case.effects or true_refusal(case) is not None:
+        return None
+    if case.operation is None:
+        known = ", ".join(sorted({row["step"] for row in case.others}))
+        return (
+            f"journal: all that it knows of {case.subject} is over ({known}); {case.ledger}: no {case.kind}"
+        )
+    return f"journal: the workflow is over ({case.state}); {case.ledger}: no effect, and no right refusal"
 
 
 def _orphan_effect(case: Case) -> str | None:
