@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import struct
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from labkit.harness import schedules
+from labkit.harness import schedules, unseen
 from labkit.harness.edges import run_from
 from labkit.harness.jobs import SweepJob, clone
 from labkit.observations import CrashPoint, ProcessRun
-
-CHANGE_COUNTER = slice(24, 28)  # https://www.sqlite.org/fileformat2.html#file_change_counter
 
 
 @contextmanager
@@ -30,12 +28,10 @@ def world_of(job: SweepJob, template: str | None = None) -> Iterator[Path]:
 def control(job: SweepJob) -> dict[str, Any]:
     """The fault-free run: its crash points, its result, and whether anything escaped the sweep's view."""
     with world_of(job) as folder:
-        counters = change_counters(folder)
+        before = unseen.look(folder)
         ran = schedules.run_faulty(job, folder, 1, 0, [])
-        unseen = (
-            []
-            if job.fault == "lost_reply"
-            else unseen_writes(counters, change_counters(folder), ran.messages)
+        written = (
+            unseen.writes(before, unseen.look(folder), ran.messages) if "statement" in job.sources else []
         )
         result = schedules.finish_and_judge(job, folder, [ran.run], ())
     return {
@@ -45,7 +41,7 @@ def control(job: SweepJob) -> dict[str, Any]:
         "timed_out": ran.run.timed_out,
         "problem": ran.problem,
         "last_words": schedules.last_words([ran.run]),
-        "unseen": unseen,
+        "unseen": [] if job.fault == "lost_reply" else written,
         "started": any("started" in message for message in ran.messages),
         "sql_chance": any("sql_chance" in message for message in ran.messages),
     }
@@ -107,6 +103,19 @@ def kill_schedule(job: SweepJob, numbers: list[int]) -> dict[str, Any]:
         return schedules.finish_and_judge(job, folder, runs, met)
 
 
+def kill_each(job: SweepJob, numbers: list[int], expected: list[dict[str, Any]]) -> int:
+    """Depth 1 at several points, one after the other in this process; how many were done."""
+    return sum(len(kill_once(job, number, expected)) for number in numbers)
+
+
+def time_run(job: SweepJob) -> float:
+    """The seconds of one first run by fork, without faults or crash points."""
+    with world_of(job) as folder:
+        began = time.perf_counter()
+        schedules.run_to_end(job, job.spec(folder, 1), "first", job.deadline_s)
+        return time.perf_counter() - began
+
+
 def point_json(point: CrashPoint) -> dict[str, Any]:
     """A crash point as plain JSON."""
     return {"number": point.number, "kind": point.kind, "label": point.label, "line": point.line}
@@ -125,30 +134,12 @@ def unjudged(points: list[CrashPoint], outcome: str, why: str) -> dict[str, Any]
     }  # fmt: skip
 
 
-def change_counters(folder: Path) -> dict[str, int]:
-    """How often each SQLite file below a folder was written, by its own header."""
-    found = {}
-    for path in folder.rglob("*"):
-        if path.is_file() and path.stat().st_size >= 100:
-            with path.open("rb") as file:
-                header = file.read(100)
-            if header.startswith(b"SQLite format 3\x00"):
-                found[path.name] = struct.unpack(">I", header[CHANGE_COUNTER])[0]
-    return found
-
-
-def unseen_writes(before: dict[str, int], after: dict[str, int], messages: list[dict[str, Any]]) -> list[str]:
-    """Stores that were written more often than the trace saw commits."""
-    seen: dict[str, int] = {}
-    for message in messages:
-        seen |= message.get("written", {})
-    return sorted(name for name, count in after.items() if count - before.get(name, 0) > seen.get(name, 0))
-
-
 TASKS: dict[str, Callable[..., Any]] = {
     "control": control,
     "kill_once": kill_once,
     "kill_twice": kill_twice,
     "kill_schedule": kill_schedule,
     "run_from": run_from,
+    "kill_each": kill_each,
+    "time_run": time_run,
 }

@@ -1,0 +1,117 @@
+"""The floor: the same forks, kills and SQL on the same filesystem, without labkit.
+
+`python -I floor.py '{...}'` knows nothing but the standard library.  It is given a template folder and
+the SQL statements that labkit's children ran, by file, and prints how long each trial took: copy the
+template, fork a child that opens the stores, runs the statements and kills itself at its point, fork
+a second one that runs the resume's to the end, then read every row.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+Statement = list[str]  # [file name, SQL]
+
+
+def main() -> None:
+    """Print the seconds of each piece of the plan's work, as JSON."""
+    plan = json.loads(sys.argv[1])
+    work = {"trials": trials, "kills": kills, "effects": effects}[plan["work"]]
+    print(json.dumps(work(plan)))
+
+
+def trials(plan: dict[str, Any]) -> list[float]:
+    """Kill at each point in turn, resume, read the rows: the seconds of each trial."""
+    return [one_trial(plan, stop_at) for stop_at in plan["points"]]
+
+
+def one_trial(plan: dict[str, Any], stop_at: int) -> float:
+    """The seconds of one kill, one resume and one reading."""
+    began = time.perf_counter()
+    folder = Path(tempfile.mkdtemp(dir=plan["scratch"]))
+    shutil.copytree(plan["template"], folder, dirs_exist_ok=True)
+    in_child(folder, plan["first"], stop_at)
+    in_child(folder, plan["resume"], 0)
+    read(folder, plan["read"])
+    shutil.rmtree(folder)
+    return time.perf_counter() - began
+
+
+def kills(plan: dict[str, Any]) -> list[float]:
+    """Kill at each point in turn and read the rows, without a resume: the seconds of each kill."""
+    seconds = []
+    for stop_at in plan["points"]:
+        began = time.perf_counter()
+        folder = Path(tempfile.mkdtemp(dir=plan["scratch"]))
+        shutil.copytree(plan["template"], folder, dirs_exist_ok=True)
+        in_child(folder, plan["first"], stop_at)
+        read(folder, plan["read"])
+        shutil.rmtree(folder)
+        seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+def in_child(folder: Path, statements: list[Statement], stop_at: int) -> None:
+    """Run statements in a forked child, up to the point where it kills itself (0: to the end)."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            run(folder, statements[:stop_at] if stop_at else statements)
+            os.kill(os.getpid(), signal.SIGKILL if stop_at else signal.SIGCONT)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def run(folder: Path, statements: list[Statement]) -> None:
+    """Open each file on first use, synchronous FULL, and run its statements."""
+    open_files: dict[str, sqlite3.Connection] = {}
+    for file, sql in statements:
+        if file not in open_files:
+            open_files[file] = connect(folder / file)
+        open_files[file].execute(sql).fetchall()
+
+
+def read(folder: Path, queries: list[Statement]) -> None:
+    """Every row of every table, as dicts, as a judge needs them."""
+    open_files: dict[str, sqlite3.Connection] = {}
+    for file, sql in queries:
+        if file not in open_files:
+            open_files[file] = connect(folder / file)
+            open_files[file].row_factory = sqlite3.Row
+        [dict(row) for row in open_files[file].execute(sql)]
+    for db in open_files.values():
+        db.close()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection as labkit opens one."""
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute("PRAGMA foreign_keys=ON")
+    db.execute("PRAGMA synchronous=FULL")
+    return db
+
+
+def effects(plan: dict[str, Any]) -> list[float]:
+    """Run each transaction of the plan against one file, in this process: the seconds of each."""
+    db = connect(Path(plan["file"]))
+    seconds = []
+    for statements in plan["transactions"]:
+        began = time.perf_counter()
+        for sql in statements:
+            db.execute(sql).fetchall()
+        seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""The measures of DESIGN's table of speed that concern the harness: medians over rounds, as ratios."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labkit.harness import worlds
+from labkit.harness.bench import floor
+from labkit.harness.jobs import SweepJob
+from labkit.harness.launchers import ExecLauncher
+from labkit.harness.pool import Pool
+from labkit.harness.workers import payment
+from labkit.harness.worlds import one_charge
+from labkit.stores.journal import SCHEMA as JOURNAL
+from labkit.stores.ledger import SCHEMA as LEDGER
+from labkit.stores.ledger import Ledger
+from labkit.stores.sqlite import atomic
+from labkit.values import Action
+
+JUDGE = "labkit.learning.judge:judge"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One ratio: labkit's median seconds over the floor's, and the bar it is held to.
+
+    `at_most` or `at_least` is None where the ratio is only reported.
+    """
+
+    name: str
+    labkit_s: float
+    floor_s: float
+    ratio: float
+    at_most: float | None = None
+    at_least: float | None = None
+    rounds: int = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bar is met, also where there is none."""
+        above = self.at_least is None or self.ratio >= self.at_least
+        return above and (self.at_most is None or self.ratio <= self.at_most)
+
+
+def measure(name: str, labkit: list[float], base: list[float], **bar: float) -> Measure:
+    """A measure from the seconds of labkit's rounds and the floor's, each round beside its twin."""
+    ratio = statistics.median(ours / theirs for ours, theirs in zip(labkit, base, strict=True))
+    return Measure(
+        name, statistics.median(labkit), statistics.median(base), round(ratio, 3), rounds=len(labkit), **bar
+    )
+
+
+class Bench:
+    """The prepared world and its recorded SQL, for all measures of one run."""
+
+    def __init__(self, scratch: Path, pool: Pool, rounds: int) -> None:
+        self.scratch = scratch
+        self.pool = pool
+        self.rounds = rounds
+        spec = one_charge()
+        file = str(Path(payment.__file__))
+        self.job = SweepJob(
+            scenario="bench", template=str(worlds.prepare(scratch / "template", spec)), scratch=str(scratch),
+            first=(file, "pay"), resume=(file, "resume"), judge=JUDGE, intents=spec.intents,
+            sources=("boundary", "statement"),
+        )  # fmt: skip
+        self.control = pool.one("control", self.job.as_json)
+        self.points = [point["number"] for point in self.control["points"]]
+        self.plan = self._plan()
+
+    def trials(self, at_most: float) -> Measure:
+        """One trial by fork (kill, resume, judge) against the same forks, kills and SQL."""
+        ours, base = [], []
+        expected = self.control["points"]
+        for _ in range(self.rounds):
+            base.append(self._floor("trials", self.points))
+            began = time.perf_counter()
+            self.pool.one("kill_each", self.job.as_json, self.points, expected)
+            ours.append((time.perf_counter() - began) / len(self.points))
+        return measure("one trial by fork", ours, base, at_most=at_most)
+
+    def sweep(self, name: str, sweep: Callable[[], int], at_most: float, work: str = "trials") -> Measure:
+        """A whole sweep, time a kill, against the floor's, on as many processors."""
+        ours, base = [], []
+        for _ in range(self.rounds):
+            base.append(self._floor(work, self.points) / self.pool.jobs)
+            began = time.perf_counter()
+            kills = sweep()
+            ours.append((time.perf_counter() - began) / kills)
+        return measure(name, ours, base, at_most=at_most)
+
+    def launchers(self) -> Measure:
+        """One child by `exec` against one by `fork`: how much slower a fresh interpreter is."""
+        ours, base = [], []
+        for number in range(self.rounds):
+            folder = shutil.copytree(self.job.template, self.scratch / f"exec-{number}")
+            began = time.perf_counter()
+            with ExecLauncher().start(self.job.spec(folder, 1)) as child:
+                child.finish("first")
+            ours.append(time.perf_counter() - began)
+            base.append(self.pool.one("time_run", self.job.as_json))
+        return measure("one child by exec against by fork", ours, base)
+
+    def ledger(self, effects: int, at_least: float) -> Measure:
+        """Durable effects a second through the ledger, over the same SQL without labkit's Python."""
+        rates, base_rates = [], []
+        for number in range(self.rounds):
+            seconds, transactions = through_the_ledger(self.scratch / f"ledger-{number}.sqlite3", effects)
+            plain = self.scratch / f"plain-{number}.sqlite3"
+            Ledger.create(plain, mandate_required=False).db.close()
+            plan = {"work": "effects", "file": str(plain), "transactions": transactions}
+            rates.append(1 / seconds)
+            base_rates.append(1 / (sum(run_floor(plan)) / effects))
+        return measure("durable effects a second", rates, base_rates, at_least=at_least)
+
+    def _floor(self, work: str, points: list[int]) -> float:
+        seconds = run_floor({**self.plan, "work": work, "points": points})
+        return sum(seconds) / len(seconds)
+
+    def _plan(self) -> dict[str, Any]:
+        """The SQL of the first run, of a resume after a kill in mid-run, and of reading all rows."""
+        first = shutil.copytree(self.job.template, self.scratch / "record-first")
+        resume = shutil.copytree(self.job.template, self.scratch / "record-resume")
+        tables = {"journal.sqlite3": JOURNAL, "ledger.sqlite3": LEDGER}
+        reads = [
+            [file, f"SELECT * FROM {name}"]
+            for file, schema in tables.items()
+            for name in tables_of(schema.sql)
+        ]
+        return {
+            "template": self.job.template,
+            "scratch": str(self.scratch),
+            "first": recorded(replace(self.job, seed="1"), first, 1),
+            "resume": recorded(self.job, resume, 2),
+            "read": [*reads, *([file, "PRAGMA integrity_check"] for file in tables)],
+        }
+
+
+def tables_of(sql: str) -> list[str]:
+    """The tables that a schema makes."""
+    return [line.split()[2] for line in sql.splitlines() if line.startswith("CREATE TABLE")]
+
+
+def recorded(job: SweepJob, folder: Path, run_number: int) -> list[list[str]]:
+    """The statements that one run executes, from a process of its own."""
+    spec = json.dumps(asdict(job.spec(folder, run_number)))
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "labkit.harness.bench.recording", spec],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found: list[list[str]] = json.loads(done.stdout)
+    return found
+
+
+def run_floor(plan: dict[str, Any]) -> list[float]:
+    """Let the floor do its work in a process without labkit."""
+    done = subprocess.run(
+        [sys.executable, "-I", str(Path(floor.__file__)), json.dumps(plan)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    seconds: list[float] = json.loads(done.stdout)
+    return seconds
+
+
+def through_the_ledger(path: Path, effects: int) -> tuple[float, list[list[str]]]:
+    """Seconds an effect through labkit's ledger, and the SQL that it ran for each."""
+    ledger = Ledger.create(path, mandate_required=False)
+    actions = [Action("charge", f"order-{number}", 100, "USD") for number in range(effects)]
+    began = time.perf_counter()
+    for action in actions:
+        with atomic(ledger.db):
+            ledger.submit(f"{action.subject}:charge", action, 0, 1)
+    seconds = (time.perf_counter() - began) / effects
+    ledger.db.close()
+    return seconds, transactions_of(path.with_suffix(".again"), actions)
+
+
+def transactions_of(path: Path, actions: list[Action]) -> list[list[str]]:
+    """The same once more, traced: the statements of each transaction, values filled in."""
+    ledger = Ledger.create(path, mandate_required=False)
+    found: list[list[str]] = []
+    ledger.db.set_trace_callback(lambda sql: found[-1].append(sql))
+    for action in actions:
+        found.append([])
+        with atomic(ledger.db):
+            ledger.submit(f"{action.subject}:charge", action, 0, 1)
+    ledger.db.set_trace_callback(None)
+    ledger.db.close()
+    return found
