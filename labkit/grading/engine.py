@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from labkit.grading.stage import Stage
@@ -11,7 +13,9 @@ from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.harness.sweeps import Progress, quietly
 from labkit.harness.trials import Handler, Scenario
-from labkit.observations import Sweep
+from labkit.learning.katas import Kata
+from labkit.learning.places import relative
+from labkit.observations import PointResult, Sweep
 
 CLOSED_SET = "labkit.learning.judge:judge"
 
@@ -27,9 +31,37 @@ def grade(
         BadHandler: the answer cannot be loaded, or has no crash point.
         HarnessError: a child could not be started, killed or reaped; nothing is scored.
     """
+    with _prepared(stage, answer, pool) as (job, workers):
+        swept = sweeps.sweep(job, workers, depth, progress)
+    return replace(
+        swept,
+        control=_repeatable(stage.kata, answer, swept.control),
+        results=tuple(_repeatable(stage.kata, answer, result) for result in swept.results),
+    )
+
+
+def repeat(stage: Stage, answer: Path, schedule: Sequence[int], pool: Pool | None = None) -> PointResult:
+    """One trial of the kata's exercise: run i is killed at its point `schedule[i - 1]`; empty: no kill.
+
+    Raises:
+        BadHandler, HarnessError: as a sweep.
+    """
+    with _prepared(stage, answer, pool) as (job, workers):
+        return _repeatable(stage.kata, answer, sweeps.repeat(job, workers, schedule))
+
+
+@contextmanager
+def _prepared(stage: Stage, answer: Path, pool: Pool | None) -> Iterator[tuple[SweepJob, Pool]]:
     with sweeps.scratch() as scratch, nullcontext(pool) if pool else Pool() as workers:
-        job = job_of(stage, stage.exercise(answer), Path(scratch))
-        return sweeps.sweep(job, workers, depth, progress)
+        yield job_of(stage, stage.exercise(answer), Path(scratch)), workers
+
+
+def _repeatable(kata: Kata, answer: Path, result: PointResult) -> PointResult:
+    """A kata's trial is repeated by the kata's name: its world is made by `scenario.py`."""
+    at = ",".join(str(point.number) for point in result.schedule) or "0"
+    learners = answer.name == f"{kata.slug}.py" and answer.parent.name == "answers"
+    whose = "" if learners else f" --answer {relative(answer)}"
+    return replace(result, command=f"lab trial {kata.slug} --at {at}{whose}")
 
 
 def job_of(stage: Stage, scenario: Scenario, scratch: Path) -> SweepJob:

@@ -1,4 +1,4 @@
-"""`lab run` and `lab list`: the katas without a browser."""
+"""`lab run`, `lab list` and `lab trial`: the katas without a browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labkit.errors import UnknownName
 from labkit.ui.output import JsonOption, print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def register(app: typer.Typer) -> None:
     """Put these commands on the application."""
     app.command("run")(run)
     app.command("list")(list_katas)
+    app.command("trial")(trial)
 
 
 def run(
@@ -69,6 +71,37 @@ def _show(outcomes: list[Outcome], out: Path, reveal: bool, as_json: bool) -> No
             if one.problem:
                 print_line(f"{one.slug}: {one.problem}")
         print_line(f"notebooks and report: {out / 'report.html'}")
+
+
+def trial(
+    name: Annotated[str, typer.Argument(metavar="KATA", help="The kata whose exercise is run.")],
+    at: Annotated[str, typer.Option("--at", help="Crash point N, or N,M to kill the resume too.")] = "0",
+    answer: Annotated[
+        Path | None, typer.Option("--answer", help="A file with the exercise; yours without it.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Kill a kata's exercise at one crash point, resume it, and show the three columns."""
+    from labkit.grading import engine
+    from labkit.grading.stage import load_stage
+    from labkit.learning import katas
+    from labkit.learning.places import workspace_folder
+    from labkit.ui import sweep_output
+    from labkit.ui.commands_sweep import numbers_of
+
+    kata = katas.find(name)
+    answer = answer or workspace_folder() / "answers" / f"{kata.slug}.py"
+    if not answer.is_file():
+        raise UnknownName(
+            f"{answer} is not there", "check the exercise once in the notebook, or give --answer FILE"
+        )
+    result = engine.repeat(load_stage(kata), answer, numbers_of(at))
+    if as_json:
+        print_json(result)
+    else:
+        sweep_output.show_one(result, kata.slug)
+    if not result.passed:
+        raise typer.Exit(1)
 
 
 def list_katas(as_json: JsonOption = False) -> None:

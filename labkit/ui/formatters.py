@@ -13,8 +13,8 @@ import pandas as pd
 
 from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
-from labkit.observations import PointResult, Sweep
-from labkit.ui import checked, theme, timeline
+from labkit.observations import Sweep
+from labkit.ui import checked, crashmap, theme, timeline
 from labkit.ui.checked import RESULT_TYPE, Bundle
 from labkit.ui.seen import Seen, table_of
 from labkit.ui.series import Series
@@ -83,35 +83,12 @@ def _frame(title: str, frame: pd.DataFrame, columns: list[str]) -> str:
 
 
 def swept(value: Sweep) -> Bundle:
-    """An answer at every crash point: promised, recorded, happened, and the verdict."""
-    heads = ("killed at", "promised", "recorded", "happened", "verdict")
-    results = (value.control, *value.results)
-    rows = [_point(one) for one in results]
-    html_rows = [
-        (*map(escape, row[:4]), theme.sign(one.passed, row[4]) + theme.paragraph(escape(_because(one))))
-        for one, row in zip(results, rows, strict=True)
-    ]
-    passed = sum(one.passed for one in results)
-    total = f"{passed} of {len(results)} pass" + "".join(f"; {problem}" for problem in value.problems)
+    """An answer at every crash point: the crash map."""
     return {
-        "text/plain": "\n".join([theme.in_columns(heads, rows), total]),
-        "text/html": theme.table(heads, html_rows) + theme.paragraph(theme.sign(value.passed, total)),
+        "text/plain": crashmap.text(value),
+        "text/html": crashmap.html_fragment(value),
         RESULT_TYPE: {"kind": "swept", "passed": value.passed, "verdicts": sorted(value.verdicts)},
     }
-
-
-def _because(one: PointResult) -> str:
-    return "; ".join(
-        [*(verdict.because for verdict in one.verdicts), *([one.explanation] if one.explanation else [])]
-    )
-
-
-def _point(one: PointResult) -> tuple[str, str, str, str, str]:
-    place = ", then ".join(point.label for point in one.schedule) or "not killed"
-    promised = ", ".join("died" if result is None else str(result) for result in one.promised)
-    recorded = f"{one.recorded['checkpoints']} checkpoints"
-    happened = "; ".join(f"{count} {intent}" for intent, count in one.happened.items())
-    return (place, promised, recorded, happened, ", ".join(one.names))
 
 
 def series(value: Series) -> Bundle:
