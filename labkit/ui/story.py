@@ -13,12 +13,16 @@ from typing import Literal
 
 from labkit.boundaries import Boundary
 from labkit.observations import Observation, ProcessRun, Row, Snapshot
+from labkit.values import NO_CURRENCY
 
 MarkKind = Literal[
     "start", "boundary", "kill", "exit", "effect", "undone", "refused", "checkpoint", "between"
 ]
 WORKER = "worker"
 JOURNAL = "journal"
+HOME: dict[MarkKind, Boundary] = {  # where a fact becomes durable
+    "effect": Boundary.EFFECT_COMMITTED, "checkpoint": Boundary.CHECKPOINTED
+}  # fmt: skip
 BETWEEN = {"lose_journal": JOURNAL, "raise_policy_version": JOURNAL}  # everything else is the provider's
 
 
@@ -84,18 +88,18 @@ def _steps(
     """The marks of one run, in columns counted from its own start."""
     happened = _rows_of_run(rows, ledgers, number * 1000)
     marks = [Mark(0, WORKER, "start", "first run" if number == 1 else f"{run.role}, new process")]
-    slot = 0
-    shown = _passed(run, happened, boundaries) if number == 1 else ()
-    for index, boundary in enumerate(shown, 1):
-        slot += 1
-        marks.append(Mark(slot, WORKER, "boundary", boundary.value, index))
-        if boundary == Boundary.EFFECT_INSERTED and run.boundary == boundary:
-            marks.append(Mark(slot, ledgers[0], "undone", "inserted, never committed"))
-        marks += [Mark(slot, lane, kind, label) for lane, kind, label in happened if _home(kind) == boundary]
-    for lane, kind, label in happened:
-        if _home(kind) not in shown:
+    homes = _homes(happened, boundaries) if number == 1 else [0] * len(happened)
+    last = _last_passed(run, happened, homes, boundaries) if number == 1 else 0
+    for index, boundary in enumerate(boundaries[:last], 1):
+        marks.append(Mark(index, WORKER, "boundary", boundary.value, index))
+        if index == last and boundary == Boundary.EFFECT_INSERTED == run.boundary:
+            marks.append(Mark(index, ledgers[0], "undone", "inserted, never committed"))
+        marks += [Mark(index, *fact) for fact, home in zip(happened, homes, strict=True) if home == index]
+    slot = last
+    for fact, home in zip(happened, homes, strict=True):
+        if not home:
             slot += 1
-            marks.append(Mark(slot, lane, kind, label))
+            marks.append(Mark(slot, *fact))
     return [*marks, _end(run, max(slot + 1, 2))]  # two columns at least, so that labels have room
 
 
@@ -129,26 +133,37 @@ def _rows_of_run(rows: Snapshot, ledgers: tuple[str, ...], at_ms: int) -> list[F
 
 def effect_label(row: Row) -> str:
     """One effect in a few words; its key on a line of its own."""
-    return f"{row['kind']} {row['amount_minor']:,} {row['currency']}\n{row['operation_id'] or 'no key'}"
+    money = "" if row["currency"] == NO_CURRENCY else f" {row['amount_minor']:,} {row['currency']}"
+    return f"{row['kind']}{money}\n{row['operation_id'] or 'no key'}"
 
 
 def _at(rows: Iterable[Row], column: str, at_ms: int) -> list[Row]:
     return [row for row in rows if row[column] == at_ms]
 
 
-def _home(kind: MarkKind) -> Boundary | None:
-    """The boundary at which a fact becomes durable."""
-    homes = {"effect": Boundary.EFFECT_COMMITTED, "checkpoint": Boundary.CHECKPOINTED}
-    return homes.get(kind)
+def _homes(happened: list[Fact], boundaries: tuple[Boundary, ...]) -> list[int]:
+    """For each fact the number of the boundary at which it became durable, 0 where the story numbers none.
+
+    A flow with two effects passes the same boundary twice: its first effect is at home at the first one.
+    """
+    homes: list[int] = []
+    met: dict[MarkKind, int] = {}
+    for _, kind, _ in happened:
+        numbers = [index for index, boundary in enumerate(boundaries, 1) if boundary == HOME.get(kind)]
+        homes.append(numbers[min(met.get(kind, 0), len(numbers) - 1)] if numbers else 0)
+        met[kind] = met.get(kind, 0) + 1
+    return homes
 
 
-def _passed(run: ProcessRun, happened: list[Fact], boundaries: tuple[Boundary, ...]) -> tuple[Boundary, ...]:
-    """The boundaries up to the last one that is proven: by the stop itself, or by rows."""
-    proven = {_home(kind) for _, kind, _ in happened} | {run.boundary}
-    if any(kind == "refused" for _, kind, _ in happened):
-        proven.add(Boundary.BEFORE_EFFECT)
-    last = max((index for index, boundary in enumerate(boundaries, 1) if boundary in proven), default=0)
-    return boundaries[:last]
+def _last_passed(
+    run: ProcessRun, happened: list[Fact], homes: list[int], boundaries: tuple[Boundary, ...]
+) -> int:
+    """The number of the last boundary that is proven: by rows, or by the stop itself, which came after them."""
+    proven = max(homes, default=0)
+    if any(kind == "refused" for _, kind, _ in happened) and Boundary.BEFORE_EFFECT in boundaries:
+        proven = max(proven, boundaries.index(Boundary.BEFORE_EFFECT) + 1)
+    stops = (index for index, boundary in enumerate(boundaries, 1) if boundary == run.boundary)
+    return next((index for index in stops if index >= proven), proven)
 
 
 def _counts(rows: Snapshot, ledgers: tuple[str, ...]) -> dict[str, str]:

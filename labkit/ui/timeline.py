@@ -192,12 +192,15 @@ def _fact(story: Story, mark: Mark, group: drawsvg.Group) -> None:
 
 def _legend(story: Story, bottom: int) -> drawsvg.Group:
     group = drawsvg.Group()
+    repeated = len(set(story.boundaries)) < len(story.boundaries)
     for number, boundary in enumerate(story.boundaries, 1):
+        occurrence = story.boundaries[:number].count(boundary)
+        name = boundary.value if occurrence == 1 else f"{boundary.value} ({occurrence})"
         y = bottom + LEGEND * number - 6
         group.append(drawsvg.Circle(15, y - 4, 7.5, fill=theme.BLUE))
         group.append(_text(str(number), 10, 15, y - 0.5, text_anchor="middle", font_weight=700, fill="#fff"))
-        group.append(_text(boundary.value, 11.5, 30, y, font_weight=600))
-        group.append(_text(boundary.sentence, 11.5, LEFT + 62, y, opacity=0.85))
+        group.append(_text(name, 11.5, 30, y, font_weight=600))
+        group.append(_text(boundary.sentence, 11.5, LEFT + (86 if repeated else 62), y, opacity=0.85))
     return group
 
 
