@@ -6,13 +6,14 @@ Every picture and every text is drawn from these, so that they cannot tell diffe
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePath
 
 from labkit.observations import CrashPoint, PointResult, Sweep
-from labkit.ui.signs import Sign, Tone, signs_of, worst_first
+from labkit.ui.signs import Sign, Tone, signs_of, visible, worst_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,21 @@ class Stretch:
         return tuple(result for mark in self.marks for result in mark.results)
 
     @property
+    def look(self) -> str:
+        """The tone of the worst; `mixed` where some schedules fail and others pass."""
+        return "mixed" if self.tone == "fail" and self.signs[-1].tone != "fail" else self.tone
+
+    @property
     def numbers(self) -> str:
         """`5-20` or `22-23, 31-32`."""
         return ranges([mark.point.number for mark in self.marks])
+
+    @property
+    def label(self) -> str:
+        """The numbers, and what a single point is: `21 effect.committed`."""
+        point = self.marks[0].point
+        named = len(self.marks) == 1 and point.kind != "line"
+        return f"{self.numbers} {bare(point)}" if named else self.numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +82,17 @@ class Row:
         """The worst tone on this line; None where no crash point lies on it."""
         tones = {stretch.tone for stretch in self.stretches}
         return next((tone for tone in ("fail", "unjudged", "pass") if tone in tones), None)
+
+    @property
+    def look(self) -> str | None:
+        """The worst tone; `mixed` where every failing point passes in other schedules."""
+        looks = {stretch.look for stretch in self.stretches}
+        return "mixed" if "mixed" in looks and "fail" not in looks else self.tone
+
+    @property
+    def results(self) -> tuple[PointResult, ...]:
+        """Every schedule that crashes on this line."""
+        return tuple(result for stretch in self.stretches for result in stretch.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +136,7 @@ def marks_at(position: int, sweep: Sweep) -> tuple[Mark, ...]:
 def listing(role: str, worker: tuple[str, str], sweep: Sweep, marks: Sequence[Mark]) -> Listing:
     """One worker's lines with their marks."""
     file, function = worker
-    lines = sweep.sources.get(file, "").splitlines()
+    lines = source_lines(sweep, file)
     shown = [
         n
         for n in relevant(sweep.sources.get(file, ""), function, {m.point.line for m in marks})
@@ -122,17 +146,23 @@ def listing(role: str, worker: tuple[str, str], sweep: Sweep, marks: Sequence[Ma
     for previous, number in zip([None, *shown], shown, strict=False):
         follows_gap = previous is not None and number != previous + 1
         rows.append(
-            Row(number, lines[number - 1], stretches(m for m in marks if m.point.line == number), follows_gap)
+            Row(
+                number,
+                visible(lines[number - 1]),
+                stretches(m for m in marks if m.point.line == number),
+                follows_gap,
+            )
         )
     elsewhere = stretches(mark for mark in marks if mark.point.line not in shown)
     if elsewhere:
-        rows.append(Row(0, "", elsewhere, follows_gap=bool(rows)))
+        names = dict.fromkeys(bare(mark.point) for stretch in elsewhere for mark in stretch.marks)
+        rows.append(Row(0, ", ".join(names), elsewhere, follows_gap=bool(rows)))
     return Listing(role, PurePath(file).name, function, tuple(rows))
 
 
 def relevant(source: str, function: str, lines: set[int]) -> list[int]:
     """The numbers of the lines worth showing: the function itself, and each that holds a crash point."""
-    total = len(source.splitlines())
+    total = len(re.split(r"\r\n|\r|\n", source))
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -146,6 +176,17 @@ def relevant(source: str, function: str, lines: set[int]) -> list[int]:
         if is_it or any(first <= line <= last for line in shown):
             shown |= set(range(first, last + 1))
     return sorted(shown)
+
+
+def source_lines(sweep: Sweep, file: str) -> list[str]:
+    """A file's lines, numbered as Python numbers them."""
+    return re.split(r"\r\n|\r|\n", sweep.sources.get(file, ""))
+
+
+def bare(point: CrashPoint) -> str:
+    """A label without its number and line: `COMMIT`, `effect.committed`, `line 12`."""
+    words = point.label.removeprefix(f"{point.number} ")
+    return visible(words.removesuffix(f" at line {point.line}"))
 
 
 def stretches(marks: Iterable[Mark]) -> tuple[Stretch, ...]:

@@ -6,38 +6,96 @@ stands alone, plain text, and a renderable for the terminal.
 
 from __future__ import annotations
 
-from html import escape
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from rich.text import Text
+import jinja2
+from markupsafe import Markup
+from rich.console import RenderableType
 
+from labkit.harness.packets import SHOWS
 from labkit.observations import Sweep
-from labkit.ui import crash_view
+from labkit.ui import crash_headline, crash_outcomes, crash_view, crashgraph, crashgrid, crashmap_text
+from labkit.ui.crash_outcomes import Outcome
+from labkit.ui.crash_view import Stretch
+from labkit.ui.signs import visible
+
+TEMPLATES = Path(__file__).with_name("templates")
 
 
 def html_fragment(sweep: Sweep) -> str:
-    """For a notebook's output cell: refers to nothing outside itself, styles nothing but itself."""
-    return f"<pre>{escape(text(sweep))}</pre>"
+    """For a notebook's output cell: refers to nothing outside itself, and styles nothing but itself."""
+    return _template("crashmap.html").render(story(sweep))
 
 
 def html_page(sweep: Sweep) -> str:
     """A whole page that stands alone."""
-    return f'<!doctype html><meta charset="utf-8"><title>Crash map</title>{html_fragment(sweep)}'
-
-
-def renderable(sweep: Sweep) -> Text:
-    """For a rich console."""
-    return Text(text(sweep))
+    title = f"{crash_headline.headline(sweep)}: {visible(sweep.scenario)}"
+    fragment = Markup(html_fragment(sweep))  # noqa: S704  every value in it was escaped by its template
+    return _template("crashmap_page.html").render(title=title, fragment=fragment)
 
 
 def text(sweep: Sweep) -> str:
-    """In words and symbols."""
-    lines = []
-    for listing in crash_view.listings(sweep):
-        lines.append(f"{listing.file}, {listing.function}: {listing.role}")
-        for row in listing.rows:
-            costs = "; ".join(
-                f"{stretch.numbers} {', '.join(f'{s.symbol} {s.name}' for s in stretch.signs)}"
-                for stretch in row.stretches
-            )
-            lines.append(f"{row.line:4} | {row.text:70} | {costs}".rstrip(" |"))
-    return "\n".join(lines)
+    """In words and symbols, for a log or a reader."""
+    return crashmap_text.plain(sweep)
+
+
+def renderable(sweep: Sweep) -> RenderableType:
+    """For a rich console."""
+    return crashmap_text.coloured(sweep)
+
+
+def story(sweep: Sweep) -> dict[str, Any]:
+    """What the template shows, by name."""
+    first = crash_outcomes.first_wrong(sweep)
+    return {
+        "style": _style(),
+        "tone": crash_headline.tone(sweep),
+        "headline": crash_headline.headline(sweep),
+        "scenario": sweep.scenario,
+        "workers": crash_headline.workers(sweep),
+        "done": crash_headline.done(sweep),
+        "problems": sweep.problems,
+        "first": first,
+        "where": crash_headline.where(first) if first else "",
+        "here": crash_outcomes.here(first),
+        "at": crash_headline.at(first) if first else "",
+        "around": crash_headline.around(first) if first else [],
+        "run": crash_view.stretches(crash_view.marks_at(0, sweep)),
+        "tally": crash_outcomes.tally(sweep),
+        "control": Outcome((sweep.control,)),
+        "listings": crash_view.listings(sweep),
+        "grid": Markup(crashgrid.svg(sweep)),  # noqa: S704  drawsvg escapes its texts
+        "graph": Markup(crashgraph.svg(sweep.closure)) if sweep.closure else "",  # noqa: S704
+        "shows": SHOWS,
+        "words": words,
+        "hover": hover,
+        "outcomes": crash_outcomes.outcomes,
+    }
+
+
+def words(stretch: Stretch) -> str:
+    """The verdict and the effects of its schedules."""
+    return crash_outcomes.ends(stretch.results)
+
+
+def hover(stretch: Stretch) -> str:
+    """What a pointer that rests on it tells: every outcome's columns, and one command each."""
+    return "\n\n".join(
+        crash_outcomes.in_lines(outcome) for outcome in crash_outcomes.outcomes(stretch.results)
+    )
+
+
+@cache
+def _style() -> Markup:
+    return Markup(_template("crashmap.css").render())  # noqa: S704  our own style sheet, without any value
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FileSystemLoader(TEMPLATES),
+        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
+    )  # fmt: skip
+    return environment.get_template(name)

@@ -6,9 +6,11 @@ a small letter.  The tones are CSS classes; `crashmap.css` gives them their colo
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from labkit.observations import PASSING, PointResult, TrialOutcome, VerdictName
 
@@ -58,6 +60,7 @@ MEANINGS = {
     "tampered": "the evidence was changed",
     "infra_error": "the machine failed, not the handler",
 }
+TIMES = "\u00d7"  # the sign between a count and what was counted
 UNJUDGED = frozenset(get_args(TrialOutcome)) - {"judged"}
 RANK = {name: rank for rank, name in enumerate((*get_args(VerdictName), *get_args(TrialOutcome)))}
 
@@ -95,3 +98,18 @@ def worst_first(found: Iterable[Sign]) -> tuple[Sign, ...]:
     """Failures, then what could not be judged, then passes; within them the order of the closed set."""
     tones = get_args(Tone)
     return tuple(sorted(found, key=lambda one: (tones.index(one.tone), RANK.get(one.name, -1), one.name)))
+
+
+# Control characters, and those that reorder text: a handler's source must not steer what shows it.
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """A text in which nothing steers a terminal, an XML reader or the reading direction."""
+    return STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text.replace("\t", "    "))
+
+
+def shown(value: Any) -> str:
+    """A JSON value in one line; text as it is."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return visible(" ".join(text.split()))

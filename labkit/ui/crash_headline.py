@@ -1,0 +1,96 @@
+"""The first lines of a crash map: how it ended, in one sentence, and what was done to find out."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from labkit.observations import Sweep
+from labkit.ui.crash_outcomes import COUNTED, DOING, FirstWrong, first_wrong, kills
+from labkit.ui.crash_view import bare
+from labkit.ui.signs import Sign, Tone, visible
+
+
+def tone(sweep: Sweep) -> Tone:
+    """`fail` where rows show a wrong ending, `unjudged` where something else keeps it from passing."""
+    if sweep.passed:
+        return "pass"
+    wrong = any(one.outcome == "judged" and not one.passed for one in (sweep.control, *sweep.results))
+    return "fail" if wrong or (sweep.closure or {}).get("bad_finals") else "unjudged"
+
+
+def headline(sweep: Sweep) -> str:
+    """The one sentence to read."""
+    failing = [result for result in sweep.results if not result.passed]
+    wrong = [result for result in failing if result.outcome == "judged"]
+    total, things = len(sweep.results), "crash points" if sweep.depth == "1" else "crash schedules"
+    if sweep.control.outcome == "judged" and not sweep.control.passed:
+        return "It goes wrong without any crash"
+    if wrong:
+        first = first_wrong(sweep)
+        assert first is not None
+        place = f", first on line {first.line} of {first.file}" if first.line else ""
+        return f"It goes wrong at {len(wrong)} of {total} {things}{place}"
+    if sweep.closure is not None:
+        return _of_closure(sweep.closure)
+    if failing:
+        return f"{len(failing)} of {total} {things} could not be judged"
+    if sweep.problems:
+        return f"Nothing is shown yet: {visible(sweep.problems[0])}"
+    return f"It passes at all {total} {things}"
+
+
+def _of_closure(closure: dict[str, object]) -> str:
+    states = closure["states"]
+    assert isinstance(states, list)
+    if closure["bad_finals"]:
+        schedule = closure.get("schedule")
+        crashes = len(schedule) if isinstance(schedule, list) else 0
+        return f"It goes wrong after {crashes} crash{'' if crashes == 1 else 'es'}"
+    if not closure["closed"]:
+        return f"Still open: {len(states)} states, and crashes keep leading to new ones"
+    return f"It passes for any number of crashes at these points: {len(states)} states, and no new one"
+
+
+def done(sweep: Sweep) -> str:
+    """What was swept, and how."""
+    times = {
+        "1": "once",
+        "2": "twice, the second time in the recovery",
+        "all": "at every point of every state",
+    }
+    how = (
+        f"{DOING.get(sweep.fault, visible(sweep.fault))} {times.get(sweep.depth, f'at depth {sweep.depth}')}"
+    )
+    counted = f"{kills(sweep)} {COUNTED.get(sweep.fault, 'faults')}"
+    return f"depth {visible(sweep.depth)}: {how}, then resumed to the end; {counted}"
+
+
+def workers(sweep: Sweep) -> str:
+    """`payment.py:pay`, and what resumes it."""
+    (file, function), (later_file, later) = sweep.first, sweep.resume
+    first = visible(f"{PurePath(file).name}:{function}")
+    again = visible(f"{PurePath(later_file).name}:{later}")
+    return first if sweep.first == sweep.resume else f"{first}, resumed by {again}"
+
+
+def where(first: FirstWrong) -> str:
+    """Between which two crash points the first wrong crash falls."""
+    if not first.result.schedule:
+        return "without any crash"
+    *before, last = first.result.schedule
+    earlier = "".join(f"a crash at {visible(point.label)}, then " for point in before)
+    previous = [mark.point for mark in first.around if mark.point.number == last.number - 1]
+    after = "".join(f"after {point.number} {bare(point)} and " for point in previous)
+    line = f", on line {first.line} of {first.file}" if first.line else ""
+    return f"{earlier}a crash {after}before {last.number} {bare(last)}{line}"
+
+
+def at(first: FirstWrong) -> str:
+    """The first wrong crash's own entry in `around`."""
+    schedule = first.result.schedule
+    return f"{schedule[-1].number} {bare(schedule[-1])}" if schedule else ""
+
+
+def around(first: FirstWrong) -> list[tuple[Sign, str]]:
+    """The crash points beside it, in order, with the worst sign of each."""
+    return [(mark.signs[0], f"{mark.point.number} {bare(mark.point)}") for mark in first.around]
