@@ -20,7 +20,9 @@ PARAMETERS = 5  # besides self and cls
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Place -> why it may be longer: "labkit/x.py" for a file, "labkit/x.py:Class.function" for a function.
-ALLOWED: dict[str, str] = {}
+ALLOWED: dict[str, str] = {
+    "labkit/harness/crashpoints.py": "it is put into foreign programs, so it is one file and imports nothing of ours",
+}
 
 
 def functions(tree: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function, bool]]:

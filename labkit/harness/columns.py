@@ -40,4 +40,4 @@ def last_words(runs: Sequence[ProcessRun]) -> str:
     if not runs or runs[-1].returncode == 0:
         return ""
     lines = runs[-1].stderr_tail.strip().splitlines()
-    return lines[-1][:300] if lines else f"the resume returned {runs[-1].returncode}"
+    return lines[-1][:300] if lines else "it printed nothing to stderr"

@@ -78,7 +78,7 @@ def environment(spec: ChildSpec, report_fd: int) -> dict[str, str]:
     """The caller's environment with the injection in it; sets are ordered alike in every run."""
     order = {
         "report_fd": report_fd, "file": spec.file, "points": spec.points, "at": spec.at, "fault": spec.fault,
-        "seed": spec.seed, "now_ms": spec.now_ms,
+        "seed": spec.seed, "now_ms": spec.now_ms, "evidence": spec.evidence,
     }  # fmt: skip
     paths = [str(INJECTION), os.environ.get("PYTHONPATH", "")]
     return {

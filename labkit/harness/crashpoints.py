@@ -51,6 +51,9 @@ def report_to(fd: int) -> Report:
     return report
 
 
+HERE = report_to.__code__.co_filename
+
+
 class CrashPoints:
     """Counts the crash points of this process, and brings the fault at number `at` (0: only counts)."""
 
@@ -91,7 +94,26 @@ class CrashPoints:
         line = self._handler_line()
         self.report({"point": self.number, "kind": kind, "label": self.label(kind, name, line), "line": line})
         if self.number == self.at and self.fault in SIGNALS:
-            os.kill(os.getpid(), SIGNALS[self.fault])
+            self._strike(SIGNALS[self.fault], kind)
+
+    def _strike(self, number: signal.Signals, kind: str) -> None:
+        """Send this process its signal.
+
+        A signal handler in Python must not run inside SQLite's callback, which swallows what it raises:
+        there the signal is held until the statement has returned, as it would be in real life.
+        """
+        if kind != "statement" or not callable(signal.getsignal(number)):
+            os.kill(self.pid, number)
+            return
+        signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+        os.kill(self.pid, number)
+
+        def returned(frame: FrameType, _event: str, _argument: Any) -> None:
+            if frame.f_code.co_filename != HERE:
+                sys.setprofile(None)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+
+        sys.setprofile(returned)
 
     def label(self, kind: str, name: str, line: int) -> str:
         """`4 COMMIT at line 12`, `7 line 13`, `9 effect.committed at line 12`."""
@@ -141,7 +163,7 @@ class CrashPoints:
         if event == "sqlite3.connect/handle":
             self._traced.discard(id(arguments[0]))  # an id may be used again once its connection is gone
             self._untraced += 1
-        elif self.at == 0 and event in ROUTES_PAST:
+        elif self.at == 0 and event in ROUTES_PAST and arguments[:1] != (None,):  # dlopen of itself
             self.report({"route_past": event})
         elif self.at == 0 and event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR):
             self.report({"wrote_file": os.path.realpath(str(arguments[0]))})

@@ -112,33 +112,33 @@ class Pool:
         """
         waiting = list(range(len(tasks)))[::-1]
         tries = [0] * len(tasks)
+        while len(self._warm) < min(self.jobs, len(tasks)):
+            self._warm.append(WarmProcess())
         with selectors.DefaultSelector() as selector:
-            busy = 0
-            while len(self._warm) < min(self.jobs, len(tasks)):
-                self._warm.append(WarmProcess())
             for warm in self._warm:
                 selector.register(warm.socket, selectors.EVENT_READ, warm)
-            for warm in self._warm:
-                busy += self._next(warm, waiting, tasks)
-            while busy:
-                for key, _ in selector.select():
-                    warm = key.data
-                    answer = warm.receive()
-                    if answer == {}:
-                        continue
-                    number = warm.task
-                    busy -= 1
-                    if answer is None:
-                        tries[number] += 1
-                        warm = self._replace(warm, selector)
-                        if tries[number] >= MOST_TRIES:
-                            raise HarnessError(
-                                f"a warm process died twice at task {tasks[number][0]}", "see memory limits"
-                            )
-                        waiting.append(number)
-                    else:
-                        yield number, answer_of(answer)
-                    busy += self._next(warm, waiting, tasks)
+            try:
+                busy = sum(self._next(warm, waiting, tasks) for warm in self._warm)
+                while busy:
+                    for key, _ in selector.select():
+                        warm, number = key.data, key.data.task
+                        answer = warm.receive()
+                        if answer == {}:
+                            continue
+                        if answer is None:
+                            warm = self._replace(warm, selector)
+                            if number is None:  # it had nothing to do
+                                continue
+                            tries[number] += 1
+                            require_fewer_deaths(tries[number], str(tasks[number][0]))
+                            waiting.append(number)
+                        warm.task = None
+                        busy -= 1
+                        if answer is not None:
+                            yield number, answer_of(answer)
+                        busy += self._next(warm, waiting, tasks)
+            finally:
+                self._abandon()
 
     def _next(self, warm: WarmProcess, waiting: list[int], tasks: Sequence[tuple[Any, ...]]) -> int:
         if not waiting:
@@ -149,6 +149,12 @@ class Pool:
         warm.send(number, name, arguments)
         return 1
 
+    def _abandon(self) -> None:
+        """End the warm processes that are still at work: nobody waits for their answers any more."""
+        for warm in [warm for warm in self._warm if warm.task is not None]:
+            warm.close()
+            self._warm.remove(warm)
+
     def _replace(self, dead: WarmProcess, selector: selectors.BaseSelector) -> WarmProcess:
         selector.unregister(dead.socket)
         dead.close()
@@ -156,6 +162,15 @@ class Pool:
         self._warm[self._warm.index(dead)] = fresh
         selector.register(fresh.socket, selectors.EVENT_READ, fresh)
         return fresh
+
+
+def require_fewer_deaths(deaths: int, task: str) -> None:
+    """Let a task be tried again.  Raises: HarnessError."""
+    if deaths >= MOST_TRIES:
+        raise HarnessError(
+            f"a warm process died {deaths} times at task {task}",
+            "look for a handler that kills its parent, or for limits on memory",
+        )
 
 
 def answer_of(answer: dict[str, Any]) -> Any:

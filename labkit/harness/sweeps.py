@@ -145,10 +145,10 @@ def names(answer: dict[str, Any]) -> list[str]:
 def problems_of_controls(controls: list[dict[str, Any]]) -> list[str]:
     """What makes the sweep itself unsound, whatever the verdicts say."""
     first, second = controls
-    found = []
+    found = [first["problem"]] if first["problem"] else []
     if first["timed_out"]:
         found.append("the fault-free run passed its deadline")
-    elif first["returncode"] != 0:
+    elif first["returncode"] != 0 and not found:
         found.append(f"the fault-free run returned {first['returncode']}: {first['last_words']}")
     if [point["label"] for point in first["points"]] != [point["label"] for point in second["points"]]:
         found.append("two fault-free runs took different paths: the handler is not deterministic")
@@ -156,8 +156,6 @@ def problems_of_controls(controls: list[dict[str, Any]]) -> list[str]:
         found.append("two fault-free runs left different rows: the handler is not deterministic")
     if first["unseen"]:
         found.append(f"written by something the sweep cannot see: {', '.join(first['unseen'])}")
-    if first["problem"]:
-        found.append(first["problem"])
     return found
 
 

@@ -112,7 +112,7 @@ def time_run(job: SweepJob) -> float:
     """The seconds of one first run by fork, without faults or crash points."""
     with world_of(job) as folder:
         began = time.perf_counter()
-        schedules.run_to_end(job, job.spec(folder, 1), "first", job.deadline_s)
+        schedules.run_to_end(job, job.spec(folder, 1), "first")
         return time.perf_counter() - began
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 64
 
+Target = Annotated[str, typer.Argument(metavar="FILE[:FUNCTION]", help="The handler.", show_default=False)]
+SelfTest = Annotated[bool, typer.Option("--self-test", help="Take out guards: is it noticed?")]
+
 
 def register(app: typer.Typer) -> None:
     """Put this command on the application."""
@@ -26,9 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    target: Annotated[
-        str, typer.Argument(metavar="FILE[:FUNCTION]", help="The handler.", show_default=False)
-    ] = "",
+    target: Target = "",
     resume: Annotated[str, typer.Option(help="[FILE:]FUNCTION that resumes, where it is another.")] = "",
     command: Annotated[str, typer.Option(help="Sweep this program; {world} is the folder.")] = "",
     facts: Annotated[str, typer.Option(help="The file with `crash_facts` for --command.")] = "",
@@ -42,12 +43,8 @@ def sweep(
     junit: Annotated[Path | None, typer.Option(help="Write JUnit XML to this new file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a summary to this new file.")] = None,
     reproduce: Annotated[Path | None, typer.Option(help="Write a script a failing point, here.")] = None,
-    fail_on: Annotated[
-        str, typer.Option(help="Only these verdicts fall short, such as duplicate,lost.")
-    ] = "",
-    self_test: Annotated[
-        bool, typer.Option("--self-test", help="Remove guards; does a sweep see it?")
-    ] = False,
+    fail_on: Annotated[str, typer.Option(help="Only these verdicts fall short: duplicate,lost.")] = "",
+    self_test: SelfTest = False,
     jobs: Annotated[int, typer.Option(help="Warm processes; 0 for one a core.")] = 0,
     deadline: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 5.0,
     seed: Annotated[str, typer.Option(help="Of chance and ids in the handler.")] = "1",

@@ -61,6 +61,7 @@ def watch(order: dict[str, Any]) -> None:
     points = crashpoints.CrashPoints(
         order["file"], tuple(order["points"]), order["at"], order["fault"], report
     )
+    points.evidence = frozenset(order["evidence"])
 
     def at_end() -> None:
         points.boundary("returned")
