@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from labkit import canonical
-from labkit.errors import BadPrediction, BadStore, StoreUnwritable
+from labkit.errors import BadPrediction, BadStore, ReadOnly, StoreUnwritable
 from labkit.learning.katas import Answer, Kata
 from labkit.stores import sqlite
 
@@ -177,7 +177,8 @@ def journal(workspace: Path) -> PredictionJournal:
 
     Raises:
         BadStore: the file is damaged or another's.
-        StoreUnwritable: the workspace cannot be written.
+        ReadOnly: the workspace may not be written.
+        StoreUnwritable: it cannot be made, or the disk is full.
     """
     path = workspace / FILE
     if not path.exists():
@@ -188,6 +189,10 @@ def journal(workspace: Path) -> PredictionJournal:
 def _make(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except PermissionError:
+        raise ReadOnly(
+            f"{path.parent} is not yours to write", "set LAB_WORKSPACE to a folder that is"
+        ) from None
     except OSError as error:
         raise StoreUnwritable(
             f"{path.parent} cannot be made ({error.strerror})", "set LAB_WORKSPACE to a folder you may write"
