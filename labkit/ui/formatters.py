@@ -20,8 +20,10 @@ from labkit.ui.seen import Seen, table_of
 from labkit.ui.series import Series
 from labkit.ui.source import Source
 from labkit.ui.story import JOURNAL
+from labkit.values import NO_CURRENCY
 
 EFFECT = ["effect_id", "operation_id", "amount_minor", "currency", "committed_at_ms"]
+MOVES_NO_MONEY = ["effect_id", "operation_id", "details", "committed_at_ms"]
 CHECKPOINT = ["step", "operation_id", "effect_id", "at_ms"]
 
 
@@ -60,12 +62,18 @@ def seen(value: Seen) -> Bundle:
     plain, html = [timeline.as_text(story)], [timeline.as_svg(story)]
     for label, rows in [*moments, ("at the end", value.observation.final)]:
         assert rows is not None
-        tables = [(f"{lane}.effects", table_of(rows, lane, "effects"), EFFECT) for lane in story.ledgers]
+        effects = [(lane, table_of(rows, lane, "effects")) for lane in story.ledgers]
+        tables = [(f"{lane}.effects", frame, _effect_columns(frame)) for lane, frame in effects]
         tables.append(("journal.checkpoints", table_of(rows, JOURNAL, "checkpoints"), CHECKPOINT))
         plain += [f"{label}, {name}:\n{_plain(frame, columns)}" for name, frame, columns in tables]
         cells = "".join(_frame(f"{label}: <b>{name}</b>", frame, columns) for name, frame, columns in tables)
         html.append(f'<div style="display:flex; flex-wrap:wrap; gap:8px 40px">{cells}</div>')
     return {"text/plain": "\n\n".join(plain), "text/html": "\n".join(html)}
+
+
+def _effect_columns(frame: pd.DataFrame) -> list[str]:
+    """What matters of a ledger's effects: the money, or what was sent where there is none."""
+    return EFFECT if frame.empty or any(frame["currency"] != NO_CURRENCY) else MOVES_NO_MONEY
 
 
 def _plain(frame: pd.DataFrame, columns: list[str]) -> str:
