@@ -127,6 +127,8 @@ def test_zero_is_a_cap_and_the_largest_exact_integer_too(cap: int) -> None:
     policy = BudgetPolicy(cap, (("USD", cap),))
 
     assert policy.is_capped
+    assert BudgetPolicy(cap).is_capped
+    assert BudgetPolicy(None, (("USD", cap),)).is_capped
     assert (cap, (("USD", cap),)) == (policy.max_effects, policy.caps_minor)
     assert not BudgetPolicy().is_capped
 

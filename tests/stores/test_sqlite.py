@@ -496,6 +496,21 @@ def test_a_full_disk_undoes_the_whole_transaction(
     assert notes(store, schema) == ["first"]
 
 
+def test_sqlites_own_word_for_a_full_disk_is_the_same_error(store: Path, schema: sqlite.Schema) -> None:
+    """SQLITE_FULL, brought about by a limit on the file's pages, and everything of the block undone."""
+
+    db = open_store(store, schema)
+    db.execute("PRAGMA max_page_count=3")
+    with (
+        pytest.raises(StoreUnwritable, match=r"could not be written .*full.*: free disk space") as raised,
+        atomic(db),
+    ):
+        db.execute("INSERT INTO notes VALUES (?)", ("x" * 20_000,))
+    db.close()
+
+    assert (raised.value.exit_code, raised.value.effect, notes(store, schema)) == (3, "no", ["first"])
+
+
 def test_a_full_disk_leaves_no_half_made_store(tmp_path: Path) -> None:
     """What could not be created whole is not there."""
 
