@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labkit import canonical
 from labkit.harness.snapshots import read_tables
 from labkit.observations import Tables
 from labkit.stores import chain
@@ -171,3 +172,12 @@ def test_no_other_order_and_no_other_number_of_events_holds(order: list[int], le
     chosen = [CHAIN[index] for index in order[:length]]
 
     assert (chosen == CHAIN) == (chain.first_break(chosen, highest=8) is None)
+
+
+def test_an_event_rewritten_with_a_digest_of_its_own_breaks_the_next_link() -> None:
+    """Each row is sound by itself; the one after it remembers another."""
+
+    forged = {name: value for name, value in {**CHAIN[2], "body": "{}"}.items() if name != "digest"}
+    forged["digest"] = canonical.digest(forged)
+
+    assert chain.first_break([*CHAIN[:2], forged, *CHAIN[3:]]) == 4
