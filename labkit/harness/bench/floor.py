@@ -1,6 +1,6 @@
 """The floor: the same forks, kills and SQL on the same filesystem, without labkit.
 
-`python -I floor.py '{...}'` knows nothing but the standard library.  It is given a template folder and
+`python -I floor.py < plan.json` knows nothing but the standard library.  It is given a template folder and
 the SQL statements that labkit's children ran, by file, and prints how long each trial took: copy the
 template, fork a child that opens the stores, runs the statements and kills itself at its point, fork
 a second one that runs the resume's to the end, then read every row.
@@ -24,7 +24,7 @@ Statement = list[str]  # [file name, SQL]
 
 def main() -> None:
     """Print the seconds of each piece of the plan's work, as JSON."""
-    plan = json.loads(sys.argv[1])
+    plan = json.load(sys.stdin)
     work = {"trials": trials, "kills": kills, "effects": effects}[plan["work"]]
     print(json.dumps(work(plan)))
 

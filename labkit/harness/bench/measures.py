@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ class Bench:
         """A whole sweep, time a kill, against the floor's, on as many processors."""
         ours, base = [], []
         for _ in range(self.rounds):
-            base.append(self._floor(work, self.points) / self.pool.jobs)
+            base.append(self._floors_side_by_side(work))
             began = time.perf_counter()
             kills = sweep()
             ours.append((time.perf_counter() - began) / kills)
@@ -110,17 +111,33 @@ class Bench:
             base.append(self.pool.one("time_run", self.job.as_json))
         return measure("one child by exec against by fork", ours, base)
 
-    def ledger(self, effects: int, at_least: float) -> Measure:
-        """Durable effects a second through the ledger, over the same SQL without labkit's Python."""
+    def ledger(self, folder: Path, effects: int, at_least: float) -> Measure:
+        """Durable effects a second through the ledger, over the same SQL without labkit's Python.
+
+        `folder` lies on a disk: on tmpfs a commit costs nothing, and no effect would be durable.
+        """
         rates, base_rates = [], []
         for number in range(self.rounds):
-            seconds, transactions = through_the_ledger(self.scratch / f"ledger-{number}.sqlite3", effects)
-            plain = self.scratch / f"plain-{number}.sqlite3"
+            seconds, transactions = through_the_ledger(folder / f"ledger-{number}.sqlite3", effects)
+            plain = folder / f"plain-{number}.sqlite3"
             Ledger.create(plain, mandate_required=False).db.close()
             plan = {"work": "effects", "file": str(plain), "transactions": transactions}
             rates.append(1 / seconds)
             base_rates.append(1 / (sum(run_floor(plan)) / effects))
         return measure("durable effects a second", rates, base_rates, at_least=at_least)
+
+    def _floors_side_by_side(self, work: str) -> float:
+        """The floor's seconds a kill with as many processes as the pool has, each doing its share."""
+        shares = [self.points[number :: self.pool.jobs] for number in range(self.pool.jobs)]
+        began = time.perf_counter()
+        with ThreadPoolExecutor(self.pool.jobs) as threads:
+            plans = [{**self.plan, "work": work, "points": share} for share in shares]
+            starts = [
+                max(time.perf_counter() - began - sum(seconds), 0)
+                for seconds in threads.map(run_floor, plans)
+            ]
+        # the floor's interpreters are started anew for each round; the pool's are warm: that is not counted
+        return (time.perf_counter() - began - min(starts)) / len(self.points)
 
     def _floor(self, work: str, points: list[int]) -> float:
         seconds = run_floor({**self.plan, "work": work, "points": points})
@@ -164,7 +181,8 @@ def recorded(job: SweepJob, folder: Path, run_number: int) -> list[list[str]]:
 def run_floor(plan: dict[str, Any]) -> list[float]:
     """Let the floor do its work in a process without labkit."""
     done = subprocess.run(
-        [sys.executable, "-I", str(Path(floor.__file__)), json.dumps(plan)],
+        [sys.executable, "-I", str(Path(floor.__file__))],
+        input=json.dumps(plan),
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     seconds: list[float] = json.loads(done.stdout)
