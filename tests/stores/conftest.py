@@ -15,6 +15,15 @@ from labkit.stores import sqlite
 NOTES = sqlite.Schema("notebook", 0x4E4F5445, 1, "CREATE TABLE notes (text TEXT NOT NULL) STRICT;\n")
 READY = "READY"
 
+# What the children of these tests begin with.
+PRELUDE = """
+import sys
+from pathlib import Path
+from labkit.stores import sqlite
+schema = sqlite.Schema("notebook", 0x4E4F5445, 1, "CREATE TABLE notes (text TEXT NOT NULL) STRICT;")
+path = Path(sys.argv[1])
+"""
+
 
 @pytest.fixture
 def schema() -> sqlite.Schema:
@@ -32,6 +41,25 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def notes() -> Callable[[Path], list[str]]:
+    """Reads the notes in a store, in order."""
+
+    def read(path: Path) -> list[str]:
+        db = sqlite.open_store(path, NOTES)
+        found = [row["text"] for row in db.execute("SELECT text FROM notes ORDER BY rowid")]
+        db.close()
+        return found
+
+    return read
+
+
+@pytest.fixture
+def prelude() -> str:
+    """What a child begins with: labkit's stores, the schema, and its first argument as `path`."""
+    return PRELUDE
+
+
+@pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a child that runs some code with `sys.argv[1:]` and waits until it has printed READY."""
     with ExitStack() as children:
@@ -39,7 +67,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         def started(code: str, *arguments: object) -> subprocess.Popen[str]:
             child = children.enter_context(
                 subprocess.Popen(
-                    [sys.executable, "-I", "-c", code, *map(str, arguments)],
+                    [sys.executable, "-I", "-c", PRELUDE + code, *map(str, arguments)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 )
             )  # fmt: skip
