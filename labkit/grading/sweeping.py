@@ -146,6 +146,7 @@ def job_of(request: Request, scratch: Path) -> SweepJob:
         seed=request.seed,
         deadline_s=request.deadline_s,
         command=words,
+        rival=twists.SECOND_WORKER in request.world,
         asked=request.words,
     )
 

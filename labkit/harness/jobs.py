@@ -34,7 +34,8 @@ class SweepJob:
     (0: run n happens at n seconds), so that a state is not a new one only because it is later.
     `identity` is what the reader declares about states, `concrete` names evidence tables that the
     handler was seen to read and that are therefore none, `command` the words of an unmodified program
-    that runs instead of the functions, `asked` the shell line that asked for the sweep.
+    that runs instead of the functions; with `rival` two workers resume side by side.  `asked` is the
+    shell line that asked for the sweep.
     """
 
     scenario: str
@@ -57,6 +58,7 @@ class SweepJob:
     identity: dict[str, list[str]] = field(default_factory=dict)
     concrete: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    rival: bool = False
     asked: str = ""
 
     @property

@@ -22,7 +22,7 @@ from labkit.harness import worlds
 from labkit.harness.child import die_with_parent, load_module
 from labkit.harness.identity import Identity
 from labkit.harness.trials import Handler, Scenario
-from labkit.harness.twists import twisted
+from labkit.harness.twists import SECOND_WORKER, twisted
 from labkit.harness.worlds import one_charge
 
 DEFAULT_FUNCTION = "handler"
@@ -158,9 +158,10 @@ def require_function(handler: Handler, module: ModuleType) -> None:
 def prepare_folder(wanted: Wanted, module: ModuleType, first: Handler, resume: Handler) -> Prepared:
     """A handler that gets a folder: its own `crash_world` prepares it.  Raises: BadHandler."""
     reader = Path(wanted.reader or wanted.file)
-    if wanted.twists:
+    if set(wanted.twists) - {SECOND_WORKER}:
         raise BadHandler(
-            f"{reader.name} has a world of its own, which --world cannot change", "change it in crash_world"
+            f"{reader.name} has a world of its own, which --world cannot change",
+            f"change it in crash_world; only {SECOND_WORKER} goes with any world",
         )
     Path(wanted.folder).mkdir(parents=True)
     if hasattr(module, "crash_world"):

@@ -60,5 +60,5 @@ def twisted(spec: WorldSpec, names: Sequence[str]) -> WorldSpec:
 
 
 def between(names: Sequence[str]) -> tuple[str, ...]:
-    """Those twists that happen between the crash and the resume."""
-    return tuple(name for name in names if name not in WORLDS)
+    """Those twists that happen to the stores between the crash and the resume."""
+    return tuple(name for name in names if name in INTERVENTIONS)
