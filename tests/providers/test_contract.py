@@ -189,3 +189,18 @@ def test_a_payment_says_nothing_of_another_order(provider: Provider) -> None:
 
     assert provider.submit("order-1002:charge", other).status == "committed"
     assert (provider.postcondition(CHARGE).holds, provider.postcondition(other).holds) == (True, True)
+
+
+def test_a_permission_can_be_looked_up_and_is_a_belief_from_then_on(
+    provider: Provider, ledger_file: Path
+) -> None:
+    """The same words as a refusal, and no promise: only the submit asks inside the payment's own transaction."""
+
+    looked_up = [
+        provider.mandate_refusal(action)
+        for action in (CHARGE, replace(CHARGE, amount_minor=1), replace(CHARGE, subject="order-9"))
+    ]
+    change(ledger_file, lambda ledger: ledger.revoke_mandate("order-1001", 1))
+
+    assert looked_up == [None, "mandate_mismatch", "mandate_missing"]
+    assert "mandate_revoked" == provider.mandate_refusal(CHARGE) == provider.submit(KEY, CHARGE).status
