@@ -69,13 +69,13 @@ def _stale_epoch_accepted(case: Case) -> str | None:
 
 
 def _claimed_epoch(case: Case, at_ms: int) -> int:
-    """The highest epoch that the journal had granted for this workflow by then, 0 before the first."""
+    """The highest epoch that the journal had granted for this workflow before then, 0 before the first."""
     workflow_id = case.operation["workflow_id"] if case.operation else None
     return max(
         (
             chain.body_of(event)["epoch"]
             for event in case.rows["journal"]["events"]
-            if event["kind"] == "claimed" and event["workflow_id"] == workflow_id and event["at_ms"] <= at_ms
+            if event["kind"] == "claimed" and event["workflow_id"] == workflow_id and event["at_ms"] < at_ms
         ),
         default=0,
     )

@@ -11,14 +11,12 @@ from labkit.boundaries import Boundary
 from labkit.errors import BadOption
 from labkit.harness.failing import Failure
 from labkit.protocol.dispositions import Answer
-from labkit.ui.output import JsonOption, complain, print_json
+from labkit.ui.output import JsonOption, complain, print_json, print_line
 
 if TYPE_CHECKING:
     from labkit.harness.workflow_folder import Session
 
-workflow_app = typer.Typer(
-    name="workflow", no_args_is_help=True, help="Drive one durable payment, step by step."
-)
+workflow_app = typer.Typer(name="workflow", help="Drive one durable payment, step by step.")
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The workflow's key, as given to create.")]
 ActionArgument = Annotated[Path, typer.Argument(metavar="ACTION.json", help="The exact action, a JSON file.")]
@@ -34,6 +32,13 @@ DAY_S = 86_400
 def register(app: typer.Typer) -> None:
     """Put these commands on the application."""
     app.add_typer(workflow_app)
+
+
+@workflow_app.callback(invoke_without_command=True)
+def workflow(context: typer.Context) -> None:
+    """Drive one durable payment, step by step."""
+    if context.invoked_subcommand is None:
+        print_line(context.get_help())
 
 
 @workflow_app.command()

@@ -296,9 +296,17 @@ def test_an_effect_under_an_older_epoch_is_stale(world: Snapshot) -> None:
     assert name_of(world) == "stale_epoch_accepted"
 
 
-@pytest.mark.parametrize("described", [(), (claimed(1, 500),), (claimed(1, 500), claimed(2, 2000))], ids=len)
+LATER = {
+    "none": (),
+    "its own": (claimed(1, 500),),
+    "later": (claimed(1, 500), claimed(2, 2000)),
+    "in the same millisecond": (claimed(1, 500), claimed(2, 1000)),
+}
+
+
+@pytest.mark.parametrize("described", LATER.values(), ids=LATER)
 def test_an_epoch_that_was_granted_later_makes_nothing_stale(described: Any) -> None:
-    """A resume claims after the effect."""
+    """A resume claims after the effect; two stores' records of one millisecond have no order."""
 
     assert name_of(rows(effects=[effect(epoch=1)], events=events(*described))) == "exactly_one"
 
