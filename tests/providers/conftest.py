@@ -5,6 +5,7 @@ A new kind (a socket, HTTP) is one more function here, and the whole of test_con
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 from labkit.providers.file import FileProvider
 from labkit.providers.interface import Provider
+from labkit.providers.served import LedgerServer
+from labkit.providers.socket import SocketProvider
 from labkit.stores.ledger import Ledger
 from labkit.stores.sqlite import atomic
 from labkit.values import BudgetPolicy, Mandate
@@ -28,7 +31,21 @@ def file_provider(path: Path) -> Iterator[Provider]:
     ledger.db.close()
 
 
-PROVIDERS: dict[str, Callable[[Path], AbstractContextManager[Provider]]] = {"file": file_provider}
+@contextmanager
+def socket_provider(path: Path) -> Iterator[Provider]:
+    """The ledger served by another thread behind a Unix socket; each client has a server of its own."""
+    with tempfile.TemporaryDirectory() as short:  # a socket's address has at most about 100 bytes
+        address = Path(short) / "ledger.socket"
+        with LedgerServer(address, {"payments": path}, NOW_MS):
+            provider = SocketProvider(address, "payments")
+            yield provider
+            provider.close()
+
+
+PROVIDERS: dict[str, Callable[[Path], AbstractContextManager[Provider]]] = {
+    "file": file_provider,
+    "socket": socket_provider,
+}
 
 
 @pytest.fixture

@@ -1,0 +1,239 @@
+"""The serving side of `socket`: ledgers of one folder, for whoever connects, a thread a connection.
+
+The server trusts nothing that it is sent: lines are bounded, arguments are checked, and the time of a
+call is the server's.  A caller that goes away in the middle of a transaction has its transaction undone.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self, cast
+
+from labkit.boundaries import Boundary
+from labkit.errors import BadAction, LabError
+from labkit.providers.file import FileProvider
+from labkit.providers.socket import GO, MOST_LINE_BYTES
+from labkit.stores import sqlite
+from labkit.stores.ledger import Ledger
+from labkit.values import Action
+
+MOST_CONNECTIONS = 8  # at one time
+MOST_CALLS = 5000  # of one connection
+CALLS = ("fence", "submit", "read", "mandate_refusal", "postcondition")
+
+
+class CallerGone(BaseException):
+    """The caller died or left; not an Exception, so that nothing on the way takes it for a failure."""
+
+
+class LedgerServer:
+    """Serves the ledgers `name -> file` at a Unix socket address.  Use it as a context.
+
+    `now_ms` is the time of every call that it serves.  Closing waits until each caller has left.
+    """
+
+    def __init__(self, address: Path, ledgers: Mapping[str, Path], now_ms: int) -> None:
+        self.ledgers = dict(ledgers)
+        self.now_ms = now_ms
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(address))
+        self._listener.listen(MOST_CONNECTIONS)
+        self._address = address
+        self._threads: list[threading.Thread] = []
+        self._sockets: list[socket.socket] = []
+        self._acceptor = threading.Thread(target=self._accept, daemon=True)
+        self._acceptor.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Serve nobody any more, and return once every transaction has ended."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._acceptor.join()
+        for one in self._sockets:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        self._address.unlink(missing_ok=True)
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # the listener was closed
+            while True:
+                caller, _ = self._listener.accept()
+                if sum(thread.is_alive() for thread in self._threads) >= MOST_CONNECTIONS:
+                    caller.close()
+                    continue
+                thread = threading.Thread(target=self._serve, args=(caller,), daemon=True)
+                self._threads.append(thread)
+                self._sockets.append(caller)
+                thread.start()
+
+    def _serve(self, caller: socket.socket) -> None:
+        with caller, suppress(CallerGone, OSError):
+            Conversation(caller, self.ledgers, self.now_ms).hold()
+
+
+class Conversation:
+    """One caller, from its first call to its end."""
+
+    def __init__(self, caller: socket.socket, ledgers: Mapping[str, Path], now_ms: int) -> None:
+        self.caller = caller
+        self.ledgers = ledgers
+        self.now_ms = now_ms
+        self.is_gone = False
+        self._received = b""
+        self._opened: dict[str, FileProvider] = {}
+
+    def hold(self) -> None:
+        """Answer calls until the caller goes.  Raises: CallerGone."""
+        try:
+            for _ in range(MOST_CALLS):
+                self._send(self._answer(self._line()))
+        finally:
+            for provider in self._opened.values():
+                provider.ledger.db.close()
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            asked = json.loads(line)
+            name, call = text(asked["ledger"]), asked["call"]
+            arguments = checked(call, asked["arguments"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return {"error": "BadAction", "message": "the provider got no call that it knows", "cure": ""}
+        except LabError as error:
+            return refused(error)
+        if name not in self.ledgers:
+            return {"error": "UnknownName", "message": f"provider {name} is not in this world", "cure": ""}
+        try:
+            return {"answer": plain(getattr(self._provider(name), call)(*arguments))}
+        except LabError as error:
+            return refused(error)
+
+    def _provider(self, name: str) -> FileProvider:
+        if name not in self._opened:
+            ledger = Ledger.open(self.ledgers[name])
+            announced = AnnouncedConnection(ledger.db, self)
+            # Only execute(), in_transaction, path and close() are used of a connection.
+            ledger = Ledger(cast(sqlite.StoreConnection, announced))
+            self._opened[name] = FileProvider(ledger, self.now_ms, self._reached)
+        return self._opened[name]
+
+    def _reached(self, boundary: Boundary) -> None:
+        self.announce("boundary", boundary.value)
+
+    def announce(self, kind: str, name: str) -> None:
+        """Say what comes next and wait until the caller, alive, lets it come.  Raises: CallerGone."""
+        try:
+            self._send({kind: name})
+            if self._line() != GO.strip():
+                raise CallerGone
+        except CallerGone:
+            self.is_gone = True
+            raise
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self.caller.sendall(json.dumps(message).encode() + b"\n")
+        except OSError:
+            raise CallerGone from None
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._received:
+            try:
+                data = self.caller.recv(1 << 16)
+            except OSError:
+                data = b""
+            if not data or len(self._received) + len(data) > MOST_LINE_BYTES:
+                raise CallerGone
+            self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        return line
+
+
+class AnnouncedConnection:
+    """A store's connection that announces each statement before it runs.
+
+    SQLite's own trace callback could not stop the statement for a caller that is gone; raising here does.
+    """
+
+    def __init__(self, db: sqlite.StoreConnection, conversation: Conversation) -> None:
+        self._db = db
+        self._conversation = conversation
+        self.path = db.path
+
+    @property
+    def in_transaction(self) -> bool:
+        """As in sqlite3."""
+        return self._db.in_transaction
+
+    def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+        """As in sqlite3.  Raises: CallerGone; then only the ROLLBACK still runs."""
+        verb = sql.split(None, 1)[0].upper()
+        if verb != "PRAGMA" and not self._conversation.is_gone:
+            self._conversation.announce("statement", verb)
+        return self._db.execute(sql, parameters)
+
+    def close(self) -> None:
+        """As in sqlite3."""
+        self._db.close()
+
+
+def checked(call: str, arguments: Any) -> list[Any]:
+    """The arguments of a call, each of its type.  Raises: ValueError, BadAction."""
+    if call not in CALLS or not isinstance(arguments, list):
+        raise ValueError(call)
+    if call == "fence":
+        subject, epoch = arguments
+        return [text(subject), whole_number(epoch)]
+    if call == "submit":
+        operation_id, action, epoch = arguments
+        return [operation_id if operation_id is None else text(operation_id), action_of(action),
+                whole_number(epoch)]  # fmt: skip
+    [only] = arguments
+    return [text(only) if call == "read" else action_of(only)]
+
+
+def text(value: Any) -> str:
+    """A string that SQLite can keep.  Raises: ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(value)
+    value.encode("utf-8")
+    return value
+
+
+def whole_number(value: Any) -> int:
+    """An integer that SQLite can keep.  Raises: ValueError."""
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise ValueError(value)
+    return value
+
+
+def action_of(found: Any) -> Action:
+    """An action from the wire.  Raises: BadAction."""
+    if not isinstance(found, dict):
+        raise BadAction("an action is an object", "send kind, subject, amount_minor, currency, details")
+    return Action.from_json({**found, "details": dict(found.get("details") or ())})
+
+
+def plain(value: Any) -> Any:
+    """An answer as plain JSON."""
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def refused(error: LabError) -> dict[str, Any]:
+    """An error as it goes over the wire."""
+    return {"error": type(error).__name__, "message": error.message, "cure": error.cure}
