@@ -101,10 +101,10 @@ from labkit.kata import World, atomic
 def resume(world: World) -> str:
     """Finish the payment after a crash, however often this runs; return what you found or did.
 
-    world.operation()                     operation_id, action, checkpointed
-    world.payments.read(operation_id)     status ("committed" or "absent"), receipt
-    world.payments.submit(operation_id, action)                 status, receipt
-    world.journal.checkpoint(operation_id, receipt, now_ms)     inside atomic(world.journal.db)
+    world.operation()                                         operation_id, action, checkpointed
+    world.payments.read(operation_id)                         status ("committed" or "absent"), receipt
+    world.payments.submit(operation_id, action)               status, receipt
+    world.journal.checkpoint(operation_id, receipt, now_ms)   inside atomic(world.journal.db)
     """
     # solution
     operation = world.operation()

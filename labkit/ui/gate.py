@@ -22,6 +22,7 @@ CELLS = range(14, 23)
 WORDS_A_CELL, WORDS_MEDIAN, WORDS_IN_ALL = 90, 55, 600
 LINES_A_CELL, LINES_MEDIAN = 12, 4
 FEWEST_HINTS = 2
+FEWEST_WORDS = 3  # of a line that would give something away
 
 
 def faults(kata: Kata) -> list[str]:
@@ -116,7 +117,9 @@ def solution_lines(kata: Kata) -> list[str]:
     for cell in lesson.cells:
         if "solution" in cell.metadata.tags:
             lines += [line.strip() for line in cell.source.splitlines()]
-    return [line for line in lines if line and line not in given and line != "# solution"]
+    # `)`, `else:` or `return 1` give nothing away wherever they stand.
+    telling = [line for line in lines if len(re.findall(r"\w+", line)) >= FEWEST_WORDS]
+    return [line for line in telling if line not in given]
 
 
 def _model(kata: Kata) -> Iterator[str]:

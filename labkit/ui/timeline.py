@@ -103,7 +103,7 @@ def _cut(story: Story, cut: Cut, bottom: int) -> drawsvg.Group:
     group.append(_text(cut.label, 11, x, TOP - 31, text_anchor="middle", font_style="italic", opacity=0.8))
     for lane, count in cut.counts.items():
         y = y_of(story, lane)
-        width = 12 + 6.6 * len(count)
+        width = 14 + 7 * len(count)
         group.append(
             drawsvg.Rectangle(
                 x - width / 2,
