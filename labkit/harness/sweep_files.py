@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from labkit.errors import BadPacket
 from labkit.harness import packets
+from labkit.harness.json_fields import OTHER_VERSION, enumerated, one_of, record, texts, typed
 from labkit.observations import (
     PASSING,
     CrashPoint,
@@ -30,8 +31,6 @@ FORMAT = "labkit sweep"
 SCHEMA_VERSION = 1
 WRITTEN_BY = "name a file that `lab sweep --json` wrote"
 DAMAGED = "sweep it again: this file was changed since it was written"
-
-Value = TypeVar("Value")
 
 
 def write(path: Path, sweep: Sweep) -> None:
@@ -73,7 +72,7 @@ def to_json(sweep: Sweep) -> dict[str, Any]:
         "shows": packets.SHOWS,
         "passed": sweep.passed,
         "verdicts": sorted(sweep.verdicts),
-        "sweep": json.loads(json.dumps(content)),  # tuples become lists
+        "sweep": plain(content),
     }
     return {**document, "digest": digest_of(document)}
 
@@ -88,13 +87,16 @@ def from_json(document: Any) -> Sweep:
         raise BadPacket("it is not a sweep", WRITTEN_BY)
     version = document.get("schema_version")
     if version != SCHEMA_VERSION:
-        raise BadPacket(
-            f"it has schema version {version!r}, not {SCHEMA_VERSION}", "use the labkit that wrote it"
-        )
+        raise BadPacket(f"it has schema version {version!r}, not {SCHEMA_VERSION}", OTHER_VERSION)
     content = {name: value for name, value in document.items() if name != "digest"}
     if digest_of(content) != document.get("digest"):
         raise BadPacket("it does not fit its digest", DAMAGED)
     return sweep_of(document.get("sweep"))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON gives it back; half a surrogate pair, which no file can hold, becomes `?`."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def digest_of(document: Mapping[str, Any]) -> str:
@@ -180,41 +182,3 @@ def worker(given: Any, place: str) -> tuple[str, str]:
     if len(pair) != 2:
         raise BadPacket(f"{place} is not [file, function]", WRITTEN_BY)
     return pair[0], pair[1]
-
-
-def texts(given: Any, place: str) -> tuple[str, ...]:
-    """A list of texts.  Raises: BadPacket."""
-    return tuple(typed(item, str, f"{place}[{n}]") for n, item in enumerated(given, place))
-
-
-def enumerated(given: Any, place: str) -> enumerate[Any]:
-    """A list's items with their places.  Raises: BadPacket."""
-    return enumerate(typed(given, list, place))
-
-
-def record(given: Any, kind: type, place: str) -> dict[str, Any]:
-    """An object with exactly the fields of a frozen value.  Raises: BadPacket."""
-    found, names = typed(given, dict, place), [field.name for field in fields(kind)]
-    for name in names:
-        if name not in found:
-            raise BadPacket(f"{place} lacks the field `{name}`", WRITTEN_BY)
-    for name in found:
-        if name not in names:
-            raise BadPacket(f"{place} has an unknown field `{name}`", "use the labkit that wrote it")
-    return found
-
-
-def typed(given: Any, kind: type[Value], place: str) -> Value:
-    """A value of exactly one JSON type (true is no number).  Raises: BadPacket."""
-    if type(given) is not kind:
-        raise BadPacket(f"{place} is no {kind.__name__}: {str(given)[:40]!r}", WRITTEN_BY)
-    return given
-
-
-def one_of(given: Any, names: tuple[str, ...], place: str) -> Any:
-    """A name of a closed set.  Raises: BadPacket."""
-    if given not in names:
-        raise BadPacket(
-            f"{place} is {str(given)[:40]!r}, none of {', '.join(names)}", "use the labkit that wrote it"
-        )
-    return given

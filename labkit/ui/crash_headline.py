@@ -22,7 +22,8 @@ def headline(sweep: Sweep) -> str:
     """The one sentence to read."""
     failing = [result for result in sweep.results if not result.passed]
     wrong = [result for result in failing if result.outcome == "judged"]
-    total, things = len(sweep.results), "crash points" if sweep.depth == "1" else "crash schedules"
+    deepest = max((len(result.schedule) for result in sweep.results), default=1)
+    total, things = len(sweep.results), "crash points" if deepest == 1 else "crash schedules"
     if sweep.control.outcome == "judged" and not sweep.control.passed:
         return "It goes wrong without any crash"
     if wrong:

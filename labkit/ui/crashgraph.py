@@ -6,52 +6,61 @@ that holds all of it, also where the picture leaves states out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import drawsvg  # type: ignore[import-untyped]
 
 from labkit.ui import theme
-from labkit.ui.crash_view import ranges
-from labkit.ui.crashgraph_layout import START, Edge, Graph, State, columns, graph_of, number_of
+from labkit.ui.crashgraph_layout import EDGE, GAP, LINE, WIDTH, Place, layout
+from labkit.ui.crashgraph_values import START, Edge, Graph, State, by_looks, graph_of
 from labkit.ui.signs import visible
 
-MOST_DRAWN = 24  # states; a larger picture shows nothing
-WIDTH, GAP = 212, 136  # px, a state's box and what lies between two columns
-LINE = 15  # px a line of text
-SPACE = 26  # px between two boxes of a column
-EDGE = 8  # px around the picture
+MOST_DRAWN = 16  # states; of more, those that look alike are drawn as one
+MOST_LETTERS = 33  # in a box
 TONES = {"fail": theme.RED, "unjudged": theme.AMBER, "pass": theme.GREEN}
 PAPER = "var(--lk-bg, var(--jp-layout-color0, Canvas))"
 INK = "#140800"  # on a filled sign
 
-Box = tuple[float, float, float]  # x, y, height
-
 
 def svg(closure: dict[str, Any]) -> str:
     """The picture, to stand in a page."""
-    graph = graph_of(closure)
+    whole = graph_of(closure)
+    graph = whole if len(whole.states) <= MOST_DRAWN else by_looks(whole)
     drawn = worth_drawing(graph)
-    boxes, width, height = places(graph, drawn)
-    picture = drawsvg.Drawing(width, height, role="img", font_family=theme.FONT, class_="lk-graph")
+    places = layout(graph, drawn)
+    left_out = len(whole.states) - sum(len(one.alike) for one in graph.states if one.number in drawn)
+    height = places.height + (2 * LINE if left_out else 0)
+    style = f"max-width:100%;height:auto;min-width:{places.width * 2 / 3:g}px"
+    picture = drawsvg.Drawing(
+        places.width, height, role="img", font_family=theme.FONT, class_="lk-graph", style=style
+    )
     picture.append_title(text(closure))
-    edges = [
-        edge
-        for edge in graph.edges
-        if edge.source in boxes and edge.target in boxes and edge.source != edge.target
-    ]
-    for edge in sorted(edges, key=lambda edge: (edge.source, edge.target) in graph.way):
-        picture.append(_edge(edge, boxes, (edge.source, edge.target) in graph.way))
+    lines = [edge for edge in graph.edges if (edge.source, edge.target) in places.routes]
+    lines.sort(
+        key=lambda edge: (edge.source, edge.target) in graph.way
+    )  # the way to the wrong end lies on top
+    for edge in lines:
+        picture.append(
+            _line(edge, places.routes[edge.source, edge.target], (edge.source, edge.target) in graph.way)
+        )
     for state in graph.states:
-        if state.number in boxes:
-            picture.append(_state(state, stays(graph, state), boxes[state.number]))
-    if len(drawn) < len(graph.states):
-        left_out = f"{len(graph.states) - len(drawn)} more states are in the text"
-        picture.append(_text(left_out, EDGE, height - EDGE, font_style="italic"))
+        if state.number in places.boxes:
+            picture.append(_box(graph, state, places.boxes[state.number]))
+    for edge in lines:
+        picture.append(
+            _label(edge, places.routes[edge.source, edge.target], (edge.source, edge.target) in graph.way)
+        )
+    if left_out:
+        picture.append(
+            _text(f"{left_out} more states are in the text", EDGE, height - EDGE, font_style="italic")
+        )
     return str(picture.as_svg(header=""))
 
 
 def worth_drawing(graph: Graph) -> set[int]:
-    """The way to the first bad end, the bad ends, and the states found first."""
+    """The way to the first wrong end, the other wrong ends, and the states found first."""
     wanted = [
         START,
         *(target for _, target in graph.way),
@@ -61,94 +70,72 @@ def worth_drawing(graph: Graph) -> set[int]:
     return set(list(dict.fromkeys(wanted))[:MOST_DRAWN])
 
 
-def places(graph: Graph, drawn: set[int]) -> tuple[dict[int, Box], float, float]:
-    """Where each box stands, and the size of the whole."""
-    heights = {state.number: LINE * len(lines(state, stays(graph, state))) + 14 for state in graph.states}
-    stacks = columns(graph, drawn)
-    tallest = max(sum(heights[n] + SPACE for n in stack) - SPACE for stack in stacks)
-    boxes: dict[int, Box] = {}
-    for index, stack in enumerate(stacks):
-        y = EDGE + (tallest - sum(heights[n] + SPACE for n in stack) + SPACE) / 2
-        for number in stack:
-            boxes[number] = (EDGE + index * (WIDTH + GAP), round(y, 1), heights[number])
-            y += heights[number] + SPACE
-    note = 0 if len(drawn) == len(graph.states) else 2 * LINE
-    return boxes, 2 * EDGE + len(stacks) * (WIDTH + GAP) - GAP, 2 * EDGE + tallest + note
-
-
-def stays(graph: Graph, state: State) -> str:
-    """The crashes that leave a state as it is, by number; empty where there are none."""
-    own = [edge for edge in graph.edges if edge.source == edge.target == state.number]
-    return ranges(number_of(label) for label in own[0].labels) if own and own[0].labels else ""
-
-
-def lines(state: State, staying: str) -> list[str]:
-    """What stands in a state's box."""
-    points = f"{state.points} crash points" if state.points else "no crash point tried"
-    here = [f"crash at {staying}: stays here"] if staying else []
-    return [state.name, *state.facts, points, *here, state.ending]
-
-
-def _state(state: State, staying: str, box: Box) -> drawsvg.Group:
+def _box(graph: Graph, state: State, box: tuple[float, float, float]) -> drawsvg.Group:
+    """A state; where the work can end it has a double border, as automata have it."""
     x, y, height = box
+    *above, ending = graph.lines(state)
     group = drawsvg.Group()
-    group.append_title("\n".join([*lines(state, staying), *state.because]))
-    colour = TONES[state.tone] if state.is_final and state.tone else theme.GREY
+    group.append_title("\n".join([*above, ending, *state.because]))
+    colour = TONES[state.tone] if (state.is_final or state.is_bad) and state.tone else theme.GREY
     thick = 4 if state.is_bad else 2 if state.is_final else 1
     group.append(drawsvg.Rectangle(x, y, WIDTH, height, rx=5, fill=PAPER, stroke=colour, stroke_width=thick))
-    if state.is_final:  # a double border, as automata have it
-        group.append(
-            drawsvg.Rectangle(
-                x + 4, y + 4, WIDTH - 8, height - 8, rx=3, fill="none", stroke=colour, stroke_width=1
-            )
-        )
-    *above, ending = lines(state, staying)
+    if state.is_final:
+        group.append(drawsvg.Rectangle(x + 4, y + 4, WIDTH - 8, height - 8, rx=3, fill="none", stroke=colour))
     for index, line in enumerate(above):
-        weight = 650 if index == 0 else 400
-        group.append(_text(_short(line), x + 11, y + 18 + LINE * index, font_weight=weight))
+        group.append(
+            _text(_short(line), x + 11, y + 18 + LINE * index, font_weight=650 if index == 0 else 400)
+        )
     base = y + 18 + LINE * len(above)
+    style: dict[str, object] = {}
     if state.tone in ("fail", "unjudged"):
         group.append(drawsvg.Rectangle(x + 8, base - 12, WIDTH - 16, LINE + 1, rx=3, fill=TONES[state.tone]))
-    failing = {"fill": INK, "font_weight": 650} if state.tone in ("fail", "unjudged") else {}
-    group.append(_text(_short(ending), x + 11, base, **failing))
+        style = {"fill": INK}
+    group.append(_text(_short(ending), x + 11, base, **style))
     return group
 
 
-def _edge(edge: Edge, boxes: dict[int, Box], is_on_the_way: bool) -> drawsvg.Group:
-    """A curve from right side to left side, with an arrow's head and what leads along it."""
-    (x0, y0, height0), (x1, y1, height1) = boxes[edge.source], boxes[edge.target]
-    start, end = (x0 + WIDTH, y0 + height0 / 2), (x1 - 2, y1 + height1 / 2)
-    bend = max(60.0, (end[0] - start[0]) / 2)
-    colour, thick = (theme.RED, 3) if is_on_the_way else (theme.GREY, 1.3)
-    dashes = "none" if edge.labels else "5 4"
+def _line(edge: Edge, route: Sequence[Place], is_way: bool) -> drawsvg.Group:
+    """A curve through its places, with an arrow's head; dashed where no crash leads along it."""
+    colour = theme.RED if is_way else theme.GREY
     group = drawsvg.Group()
     group.append_title(
-        "\n".join([f"from state {edge.source} to state {edge.target}", edge.text, *map(visible, edge.labels)])
+        "\n".join([f"state {edge.source} to state {edge.target}", *edge.ways, *map(visible, edge.labels)])
     )
-    curve = drawsvg.Path(fill="none", stroke=colour, stroke_width=thick, stroke_dasharray=dashes)
-    curve.M(*start).C(start[0] + bend, start[1], end[0] - bend, end[1], *end)
+    curve = drawsvg.Path(
+        fill="none",
+        stroke=colour,
+        stroke_width=3 if is_way else 1.3,
+        stroke_dasharray="none" if edge.labels else "5 4",
+    )
+    curve.M(*route[0])
+    back = -1 if route[-1][0] <= route[-2][0] else 1  # into the right side of a box
+    for index, ((x0, y0), (x1, y1)) in enumerate(pairwise(route)):
+        if index % 2:  # straight past a column
+            curve.L(x1, y1)
+        else:
+            bend = max(46.0, (x1 - x0) / 2)
+            curve.C(x0 + bend, y0, x1 - back * bend, y1, x1, y1)
     group.append(curve)
-    group.append(
-        drawsvg.Lines(end[0], end[1], end[0] - 8, end[1] - 4, end[0] - 8, end[1] + 4, close=True, fill=colour)
-    )
-    x, y = _on_curve(start, end, bend)
-    label = {"stroke": PAPER, "stroke_width": 4, "paint_order": "stroke", "text_anchor": "middle"}
-    group.append(_text(_short(edge.text, 34), x, y + 4, font_weight=650 if is_on_the_way else 400, **label))
+    x, y = route[-1]
+    group.append(drawsvg.Lines(x, y, x - back * 9, y - 4.5, x - back * 9, y + 4.5, close=True, fill=colour))
     return group
 
 
-def _on_curve(start: tuple[float, float], end: tuple[float, float], bend: float) -> tuple[float, float]:
-    """A point in the gap after the source, where curves to different targets have parted."""
-    t = min(0.5, 0.5 * GAP / max(1.0, end[0] - start[0])) if end[0] > start[0] else 0.5
-    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
-    xs, ys = (start[0], start[0] + bend, end[0] - bend, end[0]), (start[1], start[1], end[1], end[1])
-    return (
-        round(sum(w * v for w, v in zip(weights, xs, strict=True)), 1),
-        round(sum(w * v for w, v in zip(weights, ys, strict=True)), 1),
-    )
+def _label(edge: Edge, route: Sequence[Place], is_way: bool) -> drawsvg.Group:
+    """What leads along an edge, in the gap where it starts."""
+    (x0, y0), (x1, y1) = route[:2]
+    x = x0 + GAP / 2 if x1 > x0 else x0 + 36
+    y = (y0 + y1) / 2
+    style = {"stroke": PAPER, "stroke_width": 4, "paint_order": "stroke", "text_anchor": "middle"}
+    group = drawsvg.Group()
+    for index, way in enumerate(edge.short):
+        line = way if index == 0 else f"or {way}"
+        top = y + 4 - 6.5 * (len(edge.short) - 1)
+        group.append(_text(line, x, top + 13 * index, font_weight=650 if is_way else 400, **style))
+    return group
 
 
-def _short(text: str, most: int = 36) -> str:
+def _short(text: str, most: int = MOST_LETTERS) -> str:
     return text if len(text) <= most else text[: most - 1] + "\u2026"
 
 
@@ -165,22 +152,20 @@ def text(closure: dict[str, Any]) -> str:
         found.append(f"shortest way to a wrong end: {crashes}")
         found += [f"again: {visible(closure['command'])}"] if closure.get("command") else []
     for state in graph.states:
-        found += ["", f"{'! ' if state.is_bad else ''}{state.name}"]
-        found += [
-            f"  {line}"
-            for line in (
-                ", ".join(state.facts),
-                f"{state.points} crash points; {state.ending}",
-                *state.because,
-            )
-        ]
+        name, *facts = graph.lines(state)
+        found += ["", f"{'! ' if state.is_bad else ''}{name}", f"  {', '.join(facts)}"]
+        found += [f"  {sentence}" for sentence in state.because]
         for edge in graph.edges:
             if edge.source == state.number:
-                place = "stays here" if edge.target == edge.source else f"to state {edge.target}"
-                way = " (on the way to the wrong end)" if (edge.source, edge.target) in graph.way else ""
-                labels = f" ({'; '.join(map(visible, edge.labels))})" if edge.labels else ""
-                found.append(f"  {edge.text}: {place}{way}{labels}")
+                found.append(f"  {_in_words(edge, (edge.source, edge.target) in graph.way)}")
     return "\n".join(found)
+
+
+def _in_words(edge: Edge, is_way: bool) -> str:
+    place = "same state" if edge.is_loop else f"to state {edge.target}"
+    way = " (on the way to the wrong end)" if is_way else ""
+    labels = f" ({'; '.join(map(visible, edge.labels))})" if edge.labels else ""
+    return f"{' or '.join(edge.ways)}: {place}{way}{labels}"
 
 
 def summary(closure: dict[str, Any]) -> str:

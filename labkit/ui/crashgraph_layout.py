@@ -1,145 +1,67 @@
-"""The crash graph as values: its states and edges, the way to the first bad end, and a place for each.
+"""Where everything in a crash graph's picture stands.
 
 States stand in columns by the number of runs that lead there; where the work can end stands last.
+An edge that passes a column gets a gap of its own there, so that it runs behind no box.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from labkit.ui.crash_view import ranges
-from labkit.ui.signs import SYMBOLS, Sign, Tone, shown, sign, worst_first
+from labkit.ui.crashgraph_values import START, Edge, Graph
 
-START = 0  # the state that the first run starts from
+WIDTH, GAP = 212, 112  # px, a state's box, and what lies between two columns
+LINE = 15  # px a line of text
+SPACE = 30  # px between two boxes of a column
+EDGE = 8  # px around the picture
+PASSAGE = 4  # px, the height of an edge that passes a column
 
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """One durable state.  `signs` judge the rows that a run without faults leaves from here."""
-
-    number: int
-    role: str
-    facts: tuple[str, ...]
-    points: int
-    signs: tuple[Sign, ...]
-    is_final: bool
-    is_bad: bool
-    because: tuple[str, ...]
-
-    @property
-    def tone(self) -> Tone | None:
-        """The worst sign's; None for a state that was not run from."""
-        return self.signs[0].tone if self.signs else None
-
-    @property
-    def name(self) -> str:
-        """`state 3`, and what runs from there."""
-        runs = "the first run starts here" if self.role == "first" else "recovery starts here"
-        return f"state {self.number}: {'the work can end here' if self.is_final else runs}"
-
-    @property
-    def ending(self) -> str:
-        """Where a run without faults leads, in words."""
-        if not self.signs:
-            return "not run from"
-        names = ", ".join(f"{one.symbol} {one.name}" for one in self.signs)
-        return names if self.is_final else f"without a crash: {names}"
+Slot = int | tuple[int, int]  # a state, or an edge (source, target) that passes by
+Place = tuple[float, float]  # x, y
+Columns = list[list[Slot]]
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """All ways from one state to another: crash points by label, and whether a run to its end leads there too."""
+class Layout:
+    """Boxes as (x, y, height) by state, a line of places for each edge, and the size of the whole."""
 
-    source: int
-    target: int
-    labels: tuple[str, ...]
-    by_running: bool
-
-    @property
-    def text(self) -> str:
-        """`crash at 1-20`, `runs to its end`, or both."""
-        crash = [f"crash at {ranges(map(number_of, self.labels))}"] if self.labels else []
-        return " or ".join([*crash, *(["runs to its end"] if self.by_running else [])])
+    boxes: dict[int, tuple[float, float, float]]
+    routes: dict[tuple[int, int], tuple[Place, ...]]
+    width: float
+    height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A whole crash graph.  `way` holds the edges (source, target) of the shortest way to a bad end."""
-
-    states: tuple[State, ...]
-    edges: tuple[Edge, ...]
-    way: tuple[tuple[int, int], ...]
-
-
-def number_of(label: str) -> int:
-    """The number that a crash point's label starts with, 0 where there is none."""
-    found = re.match(r"\d+", label)
-    return int(found[0]) if found else 0
-
-
-def graph_of(closure: dict[str, Any]) -> Graph:
-    """The values behind a sweep's `closure`."""
-    bad = set(closure["bad_finals"])
-    states = tuple(state_of(state, bad) for state in sorted(closure["states"], key=lambda state: state["id"]))
-    merged: dict[tuple[int, int], tuple[set[str], bool]] = {}
-    for edge in closure["edges"]:
-        labels, by_running = merged.get((edge["from"], edge["to"]), (set(), False))
-        if edge["kind"] == "kill":
-            labels = labels | set(edge["points"])
-        merged[edge["from"], edge["to"]] = labels, by_running or edge["kind"] == "run"
-    edges = tuple(
-        Edge(source, target, tuple(sorted(labels, key=lambda label: (number_of(label), label))), by_running)
-        for (source, target), (labels, by_running) in sorted(merged.items())
-    )
-    return Graph(states, edges, way_to(closure.get("schedule"), edges, bad))
+def layout(graph: Graph, drawn: set[int]) -> Layout:
+    """Places for the drawn states and the edges between them."""
+    edges = [edge for edge in graph.edges if {edge.source, edge.target} <= drawn and not edge.is_loop]
+    column_of = columns_of(graph, drawn)
+    columns = ordered(with_passages(column_of, edges), edges)
+    heights: dict[Slot, float] = {state.number: LINE * len(graph.lines(state)) + 14 for state in graph.states}
+    tallest = max(stack_height(column, heights) for column in columns)
+    tops: dict[tuple[int, Slot], float] = {}
+    for index, column in enumerate(columns):
+        y = EDGE + (tallest - stack_height(column, heights)) / 2
+        for slot in column:
+            tops[index, slot] = round(y, 1)
+            y += heights.get(slot, PASSAGE) + SPACE
+    boxes = {
+        number: (EDGE + column * (WIDTH + GAP), tops[column, number], heights[number])
+        for number, column in column_of.items()
+    }
+    back = any(column_of[edge.source] >= column_of[edge.target] for edge in edges)
+    width = 2 * EDGE + len(columns) * (WIDTH + GAP) - (0 if back else GAP)
+    return Layout(boxes, routes(edges, column_of, boxes, tops), width, 2 * EDGE + tallest)
 
 
-def state_of(state: dict[str, Any], bad: set[int]) -> State:
-    """One state of the JSON form."""
-    return State(
-        number=state["id"],
-        role=state["role"],
-        facts=tuple(f"{shown(name)}: {shown(value)}" for name, value in state["summary"].items())
-        or ("as prepared",),
-        points=state["points"],
-        signs=worst_first(
-            {sign(name, state["passed"] if name not in SYMBOLS else None) for name in state["verdicts"]}
-        ),
-        is_final=state["final"],
-        is_bad=state["id"] in bad,
-        because=tuple(shown(sentence) for sentence in state.get("because", ())),
-    )
+def stack_height(column: Sequence[Slot], heights: dict[Slot, float]) -> float:
+    """The height of a column's slots with the space between them."""
+    return sum(heights.get(slot, PASSAGE) + SPACE for slot in column) - SPACE
 
 
-def way_to(
-    schedule: Sequence[str] | None, edges: Iterable[Edge], bad: set[int]
-) -> tuple[tuple[int, int], ...]:
-    """The edges of a crash schedule, then of the runs to its bad end."""
-    if schedule is None:
-        return ()
-    here, way = START, []
-    waiting, by_source = list(schedule), {}
-    for edge in edges:
-        by_source.setdefault(edge.source, []).append(edge)
-    for _ in range(len(by_source) + len(waiting) + 1):
-        ways = by_source.get(here, [])
-        crash = next((edge for edge in ways if waiting and waiting[0] in edge.labels), None)
-        step = crash or next((edge for edge in ways if edge.by_running), None)
-        if step is None or (not waiting and here in bad):
-            break
-        waiting = waiting[1:] if crash else waiting
-        way.append((here, step.target))
-        here = step.target
-    return tuple(way)
-
-
-def columns(graph: Graph, drawn: set[int]) -> list[list[int]]:
-    """The drawn states in columns, left to right; within one, near what leads there."""
-    distance = {START: 0}
-    queue = [START]
+def columns_of(graph: Graph, drawn: set[int]) -> dict[int, int]:
+    """The column of each drawn state; columns that nothing stands in are left out."""
+    distance, queue = {START: 0}, [START]
     for here in queue:
         for edge in graph.edges:
             if edge.source == here and edge.target not in distance:
@@ -147,15 +69,85 @@ def columns(graph: Graph, drawn: set[int]) -> list[list[int]]:
                 queue.append(edge.target)
     finals = {state.number for state in graph.states if state.is_final and state.number != START}
     last = 1 + max((distance.get(number, 0) for number in drawn - finals), default=0)
-    found: dict[int, list[int]] = {}
-    for number in sorted(drawn):
-        found.setdefault(last if number in finals else distance.get(number, 0), []).append(number)
-    placed: dict[int, float] = {}
-    for column in sorted(found):
-        before = {
-            n: [placed[e.source] for e in graph.edges if e.target == n and e.source in placed]
-            for n in found[column]
-        }
-        found[column].sort(key=lambda n: (sum(before[n]) / len(before[n]) if before[n] else 0.0, n))
-        placed |= {number: index - len(found[column]) / 2 for index, number in enumerate(found[column])}
-    return [found[column] for column in sorted(found)]
+    raw = {number: last if number in finals else distance.get(number, 0) for number in sorted(drawn)}
+    used = {column: index for index, column in enumerate(sorted(set(raw.values())))}
+    return {number: used[column] for number, column in raw.items()}
+
+
+def with_passages(column_of: dict[int, int], edges: Sequence[Edge]) -> Columns:
+    """The slots of each column, not ordered yet."""
+    columns: Columns = [[] for _ in range(1 + max(column_of.values()))]
+    for number, column in column_of.items():
+        columns[column].append(number)
+    for edge in edges:
+        for column in range(column_of[edge.source] + 1, column_of[edge.target]):
+            columns[column].append((edge.source, edge.target))
+    return columns
+
+
+def ordered(columns: Columns, edges: Sequence[Edge]) -> Columns:
+    """Each column's slots near what leads there, so that few edges cross."""
+    found: Columns = []
+    for column in columns:
+        above = {slot: index - len(found[-1]) / 2 for index, slot in enumerate(found[-1])} if found else {}
+        weights = {slot: weight(slot, above, edges) for slot in column}
+        found.append(sorted(column, key=lambda slot: (weights[slot], str(slot))))
+    return found
+
+
+def weight(slot: Slot, above: dict[Slot, float], edges: Sequence[Edge]) -> float:
+    """The middle of what leads to a slot from the column before it."""
+    if isinstance(slot, tuple):
+        sources = [above[one] for one in (slot, slot[0]) if one in above]
+    else:
+        before = [one for edge in edges if edge.target == slot for one in ((edge.source, slot), edge.source)]
+        sources = [above[one] for one in before if one in above]
+    return sum(sources) / len(sources) if sources else 0.0
+
+
+def routes(
+    edges: Sequence[Edge],
+    column_of: dict[int, int],
+    boxes: dict[int, tuple[float, float, float]],
+    tops: dict[tuple[int, Slot], float],
+) -> dict[tuple[int, int], tuple[Place, ...]]:
+    """The places that each edge runs through: out of a box, past the columns between, into a box.
+
+    Places come in pairs, on the left and the right of a column, so that a curve can lie between pairs.
+    """
+    inner: dict[tuple[int, int], list[Place]] = {}
+    for edge in edges:
+        key, passed = (edge.source, edge.target), range(column_of[edge.source] + 1, column_of[edge.target])
+        left = [(EDGE + column * (WIDTH + GAP), tops[column, key] + PASSAGE / 2) for column in passed]
+        inner[key] = [place for x, y in left for place in ((x, y), (x + WIDTH, y))]
+    middle = {number: y + height / 2 for number, (_, y, height) in boxes.items()}
+    found = {}
+    for source, target in inner:
+        out = sorted(
+            (key for key in inner if key[0] == source), key=lambda key: next_y(inner[key], middle[key[1]])
+        )
+        into = sorted(
+            (key for key in inner if key[1] == target), key=lambda key: last_y(inner[key], middle[key[0]])
+        )
+        forward = column_of[target] > column_of[source]
+        x0, x1 = boxes[source][0] + WIDTH, boxes[target][0] + (0 if forward else WIDTH)
+        start = (x0, port(boxes[source], out.index((source, target)), len(out)))
+        end = (x1, port(boxes[target], into.index((source, target)), len(into)))
+        found[source, target] = (start, *inner[source, target], end)
+    return found
+
+
+def next_y(inner: Sequence[Place], target: float) -> float:
+    """The height to which an edge runs first."""
+    return inner[0][1] if inner else target
+
+
+def last_y(inner: Sequence[Place], source: float) -> float:
+    """The height from which an edge comes at last."""
+    return inner[-1][1] if inner else source
+
+
+def port(box: tuple[float, float, float], index: int, count: int) -> float:
+    """Where on a box's side the edge of this place in the order is fixed."""
+    _, y, height = box
+    return round(y + height * (index + 1) / (count + 1), 1)

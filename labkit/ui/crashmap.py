@@ -16,7 +16,15 @@ from rich.console import RenderableType
 
 from labkit.harness.packets import SHOWS
 from labkit.observations import Sweep
-from labkit.ui import crash_headline, crash_outcomes, crash_view, crashgraph, crashgrid, crashmap_text
+from labkit.ui import (
+    crash_headline,
+    crash_outcomes,
+    crash_view,
+    crash_way,
+    crashgraph,
+    crashgrid,
+    crashmap_text,
+)
 from labkit.ui.crash_outcomes import Outcome
 from labkit.ui.crash_view import Stretch
 from labkit.ui.signs import visible
@@ -62,12 +70,14 @@ def story(sweep: Sweep) -> dict[str, Any]:
         "here": crash_outcomes.here(first),
         "at": crash_headline.at(first) if first else "",
         "around": crash_headline.around(first) if first else [],
+        "end": crash_way.wrong_end(sweep),
         "run": crash_view.stretches(crash_view.marks_at(0, sweep)),
         "tally": crash_outcomes.tally(sweep),
         "control": Outcome((sweep.control,)),
         "listings": crash_view.listings(sweep),
         "grid": Markup(crashgrid.svg(sweep)),  # noqa: S704  drawsvg escapes its texts
         "graph": Markup(crashgraph.svg(sweep.closure)) if sweep.closure else "",  # noqa: S704
+        "graph_summary": crashgraph.summary(sweep.closure) if sweep.closure else "",
         "shows": SHOWS,
         "words": words,
         "hover": hover,

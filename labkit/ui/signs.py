@@ -100,8 +100,11 @@ def worst_first(found: Iterable[Sign]) -> tuple[Sign, ...]:
     return tuple(sorted(found, key=lambda one: (tones.index(one.tone), RANK.get(one.name, -1), one.name)))
 
 
-# Control characters, and those that reorder text: a handler's source must not steer what shows it.
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+# Control characters, those that reorder text, and what no file can hold: a handler must not steer what
+# shows it.
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 
 
 def visible(text: str) -> str:
