@@ -416,18 +416,18 @@ def test_a_stopped_process_keeps_the_lock(lab: Lab) -> None:
 
 
 def test_many_at_once_pay_once(lab: Lab) -> None:
-    """Eight processes resume one workflow: one effect, one checkpoint, and nobody fails."""
+    """Four processes resume one workflow: one effect, one checkpoint, and nobody fails."""
 
     lab.approved()
     code = "import sys; from labkit.ui.cli import main; sys.exit(main())"
     words = [sys.executable, "-c", code, "workflow", "resume", "order-42", "--lock-timeout", "50"]
     workers = [
         subprocess.Popen(words, cwd=lab.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        for _ in range(8)
+        for _ in range(4)
     ]
     ends = [(worker.communicate(timeout=60)[1], worker.returncode) for worker in workers]
 
-    assert ends == [(b"", 0)] * 8
+    assert ends == [(b"", 0)] * 4
     assert (lab.effects, lab.rows("journal", "SELECT count(*) FROM checkpoints")) == (1, [(1,)])
 
 
