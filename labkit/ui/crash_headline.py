@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from labkit.observations import Sweep
-from labkit.ui.crash_outcomes import COUNTED, DOING, FirstWrong, first_wrong, kills
-from labkit.ui.crash_view import bare
-from labkit.ui.signs import Sign, Tone, visible
+from labkit.ui.crash_first import first_wrong
+from labkit.ui.crash_outcomes import COUNTED, DOING, kills
+from labkit.ui.signs import Tone, visible
 
 
 def tone(sweep: Sweep) -> Tone:
@@ -72,26 +72,3 @@ def workers(sweep: Sweep) -> str:
     first = visible(f"{PurePath(file).name}:{function}")
     again = visible(f"{PurePath(later_file).name}:{later}")
     return first if sweep.first == sweep.resume else f"{first}, resumed by {again}"
-
-
-def where(first: FirstWrong) -> str:
-    """Between which two crash points the first wrong crash falls."""
-    if not first.result.schedule:
-        return "without any crash"
-    *before, last = first.result.schedule
-    earlier = "".join(f"a crash at {visible(point.label)}, then " for point in before)
-    previous = [mark.point for mark in first.around if mark.point.number == last.number - 1]
-    after = "".join(f"after {point.number} {bare(point)} and " for point in previous)
-    line = f", on line {first.line} of {first.file}" if first.line else ""
-    return f"{earlier}a crash {after}before {last.number} {bare(last)}{line}"
-
-
-def at(first: FirstWrong) -> str:
-    """The first wrong crash's own entry in `around`."""
-    schedule = first.result.schedule
-    return f"{schedule[-1].number} {bare(schedule[-1])}" if schedule else ""
-
-
-def around(first: FirstWrong) -> list[tuple[Sign, str]]:
-    """The crash points beside it, in order, with the worst sign of each."""
-    return [(mark.signs[0], f"{mark.point.number} {bare(mark.point)}") for mark in first.around]

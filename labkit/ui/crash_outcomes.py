@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from labkit.observations import PointResult, Sweep
-from labkit.ui.crash_view import Mark, ranges, source_lines
+from labkit.ui.crash_view import ranges
 from labkit.ui.signs import TIMES, Sign, shown, signs_of, visible, worst_first
 
 MOST_COMMANDS = 40  # shown one by one; of more, the first, and the numbers to put into it
-NEIGHBOURS = 3  # crash points shown on either side of the first wrong one
 DOING = {
     "kill": "killed (SIGKILL)",
     "pause": "paused (SIGSTOP) while a second worker takes over, then continued",
@@ -155,54 +153,6 @@ def schedules(results: Sequence[PointResult]) -> str:
         steps = [ranges(firsts), *map(str, middle)] if firsts != [0] else []
         parts.append(" then ".join([*steps, last_text]))
     return "; ".join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class FirstWrong:
-    """The first schedule that does not pass: where the eye should go."""
-
-    result: PointResult
-    around: tuple[Mark, ...]  # the points beside the last crash, with what a last crash there costs
-    file: str
-    line: int
-    source: str
-
-    @property
-    def outcome(self) -> Outcome:
-        """What it costs."""
-        return Outcome((self.result,))
-
-
-def first_wrong(sweep: Sweep) -> FirstWrong | None:
-    """The first failing schedule, or the first that could not be judged; None where all pass."""
-    failing = [result for result in (sweep.control, *sweep.results) if not result.passed]
-    if not failing:
-        return None
-    judged = [result for result in failing if result.outcome == "judged"]
-    result = min(judged or failing, key=lambda one: [point.number for point in one.schedule])
-    if not result.schedule:
-        return FirstWrong(result, (), PurePath(sweep.first[0]).name, 0, "")
-    last = result.schedule[-1]
-    file = sweep.first[0] if len(result.schedule) == 1 else sweep.resume[0]
-    lines = source_lines(sweep, file)
-    source = visible(lines[last.line - 1]) if 0 < last.line <= len(lines) else ""
-    return FirstWrong(result, beside(sweep, result), PurePath(file).name, last.line, source)
-
-
-def here(first: FirstWrong | None) -> tuple[str, int]:
-    """The listing's role and the line to look at; line 0 where there is none."""
-    if first is None or not first.result.schedule:
-        return "", 0
-    return "first run" if len(first.result.schedule) == 1 else "recovery", first.line
-
-
-def beside(sweep: Sweep, result: PointResult) -> tuple[Mark, ...]:
-    """The crash points next to a schedule's last one, after the same earlier crashes."""
-    *before, last = result.schedule
-    alike = [one for one in sweep.results if one.schedule and list(one.schedule[:-1]) == before]
-    near = [one for one in alike if abs(one.schedule[-1].number - last.number) <= NEIGHBOURS]
-    near.sort(key=lambda one: one.schedule[-1].number)
-    return tuple(Mark(one.schedule[-1], (one,)) for one in near)
 
 
 def tally(sweep: Sweep) -> list[tuple[Sign, int]]:

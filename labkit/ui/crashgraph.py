@@ -171,9 +171,9 @@ def _in_words(edge: Edge, is_way: bool) -> str:
 def summary(closure: dict[str, Any]) -> str:
     """Closed or open, and how much was done."""
     states, bad = len(closure["states"]), len(closure["bad_finals"])
-    state = (
-        "closed: no crash leads to a new state"
-        if closure["closed"]
-        else f"open: not every state was explored (bound {closure['bound']})"
-    )
+    state = f"open: new states keep appearing (bound {closure['bound']})"
+    if closure["closed"]:
+        state = "closed: no crash leads to a new state"
+    elif bad:
+        state = "not explored further than needed to show that it is wrong"
     return f"{states} states, {closure['kills']} kills, {bad} wrong end{'' if bad == 1 else 's'}; {state}"

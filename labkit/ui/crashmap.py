@@ -17,6 +17,7 @@ from rich.console import RenderableType
 from labkit.harness.packets import SHOWS
 from labkit.observations import Sweep
 from labkit.ui import (
+    crash_first,
     crash_headline,
     crash_outcomes,
     crash_view,
@@ -56,7 +57,7 @@ def renderable(sweep: Sweep) -> RenderableType:
 
 def story(sweep: Sweep) -> dict[str, Any]:
     """What the template shows, by name."""
-    first = crash_outcomes.first_wrong(sweep)
+    first = crash_first.first_wrong(sweep)
     return {
         "style": _style(),
         "tone": crash_headline.tone(sweep),
@@ -66,10 +67,10 @@ def story(sweep: Sweep) -> dict[str, Any]:
         "done": crash_headline.done(sweep),
         "problems": sweep.problems,
         "first": first,
-        "where": crash_headline.where(first) if first else "",
-        "here": crash_outcomes.here(first),
-        "at": crash_headline.at(first) if first else "",
-        "around": crash_headline.around(first) if first else [],
+        "where": crash_first.where(first) if first else "",
+        "here": crash_first.here(first),
+        "at": crash_first.at(first) if first else "",
+        "around": crash_first.around(first) if first else [],
         "end": crash_way.wrong_end(sweep),
         "run": crash_view.stretches(crash_view.marks_at(0, sweep)),
         "tally": crash_outcomes.tally(sweep),

@@ -9,9 +9,19 @@ from rich.text import Text
 
 from labkit.harness.packets import SHOWS
 from labkit.observations import Sweep
-from labkit.ui import crash_headline, crash_outcomes, crash_view, crashgraph, crashgrid
-from labkit.ui.crash_outcomes import FirstWrong, Outcome
+from labkit.ui import (
+    crash_first,
+    crash_headline,
+    crash_outcomes,
+    crash_view,
+    crash_way,
+    crashgraph,
+    crashgrid,
+)
+from labkit.ui.crash_first import FirstWrong
+from labkit.ui.crash_outcomes import Outcome
 from labkit.ui.crash_view import Listing
+from labkit.ui.crash_way import WrongEnd
 from labkit.ui.signs import visible
 
 STYLES = {"fail": "bold red", "unjudged": "yellow", "pass": "green", "": "", "dim": "dim"}
@@ -41,9 +51,12 @@ def head(sweep: Sweep) -> Iterator[Line]:
     yield f"{visible(sweep.scenario)}: {crash_headline.workers(sweep)}", "dim"
     for problem in sweep.problems:
         yield f"! This sweep is not sound: {visible(problem)}", "unjudged"
-    first = crash_outcomes.first_wrong(sweep)
+    first = crash_first.first_wrong(sweep)
+    end = crash_way.wrong_end(sweep)
     if first is not None:
         yield from _first(first)
+    elif end is not None:
+        yield from _end(end)
     for sign, count in crash_outcomes.tally(sweep):
         yield f"{sign.symbol} {count} {sign.name}: {sign.meaning}", sign.tone
     control = Outcome((sweep.control,))
@@ -53,17 +66,28 @@ def head(sweep: Sweep) -> Iterator[Line]:
 
 def _first(first: FirstWrong) -> Iterator[Line]:
     tone = first.outcome.signs[0].tone
-    yield f"\nFirst here: {crash_headline.where(first)}", tone
+    yield f"\nFirst here: {crash_first.where(first)}", tone
     if first.source:
         yield f"  {first.line}  {first.source}", tone
     if first.around:
-        yield "  " + ", ".join(f"{sign.symbol} {label}" for sign, label in crash_headline.around(first)), ""
+        yield "  " + ", ".join(f"{sign.symbol} {label}" for sign, label in crash_first.around(first)), ""
     yield crash_outcomes.in_lines(first.outcome) + "\n", ""
+
+
+def _end(end: WrongEnd) -> Iterator[Line]:
+    yield f"\nShortest way to a wrong end: {end.where}", "fail"
+    if end.source:
+        yield f"  {end.line}  {end.source}  ({end.file})", "fail"
+    names = ", ".join(f"{sign.symbol} {sign.name}: {sign.meaning}" for sign in end.state.signs)
+    yield (
+        f"{names}\n  because      {end.because}\n  left behind  {end.left}\n  again        {visible(end.command)}\n",
+        "",
+    )
 
 
 def body(sweep: Sweep) -> Iterator[Line]:
     """The source with its costs, then the grid and the graph where there are any."""
-    role, line = crash_outcomes.here(crash_outcomes.first_wrong(sweep))
+    role, line = crash_first.here(crash_first.first_wrong(sweep))
     for listing in crash_view.listings(sweep):
         yield from _listing(listing, line if listing.role == role else 0)
     if grid := crashgrid.text(sweep):

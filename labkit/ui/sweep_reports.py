@@ -9,7 +9,15 @@ from xml.etree import ElementTree
 
 from labkit.harness.packets import SHOWS
 from labkit.observations import PointResult, Sweep
-from labkit.ui import crash_headline, crash_outcomes, crash_view, crash_way, crashgraph, crashmap_text
+from labkit.ui import (
+    crash_first,
+    crash_headline,
+    crash_outcomes,
+    crash_view,
+    crash_way,
+    crashgraph,
+    crashmap_text,
+)
 from labkit.ui.crash_outcomes import Outcome, in_lines, labels
 from labkit.ui.signs import visible
 
@@ -95,11 +103,11 @@ def markdown(sweep: Sweep) -> str:
 
 
 def _first(sweep: Sweep) -> list[str]:
-    first, end = crash_outcomes.first_wrong(sweep), crash_way.wrong_end(sweep)
+    first, end = crash_first.first_wrong(sweep), crash_way.wrong_end(sweep)
     if first is not None:
         source = f"{first.line}  {first.source}\n" if first.source else ""
         text = _fenced(f"{source}{in_lines(first.outcome)}")
-        return [f"**First here:** {_escaped(crash_headline.where(first))}", text]
+        return [f"**First here:** {_escaped(crash_first.where(first))}", text]
     if end is not None:
         source = f"{end.line}  {end.source}\n" if end.source else ""
         text = _fenced(f"{source}{end.because}\nleft behind  {end.left}\nagain  {visible(end.command)}")
