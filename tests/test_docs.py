@@ -78,13 +78,15 @@ def reader_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.usefixtures("reader_folder")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page: Path) -> None:
+def test_python_blocks_run(page: Path, reader_folder: Path) -> None:
     """A page reads from top to bottom: what one block defines, the next may use."""
 
     names: dict[str, Any] = {"__name__": "__page__"}
     for block in blocks(page):
+        if saved := re.match(r"# (\w+\.py)\n", block.text):  # what the reader is told to save under this name
+            (reader_folder / saved[1]).write_text(block.text, encoding="utf-8")
+            names["__file__"] = str(reader_folder / saved[1])
         if block.language in PYTHON:
             run_examples(block.text, page.name, block.line, names)
 
