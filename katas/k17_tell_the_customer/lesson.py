@@ -42,13 +42,13 @@ show(pay_and_tell.pay, pay_and_tell.notice_of)
 
 # %% name="calm"
 calm = kata.run("uninterrupted")
-display(calm, calm.table("messages", "effects")[["operation_id", "details"]])
+display(calm, calm.table("journal", "operations")[["step", "operation_id", "ledger", "state"]])
 
 # %% [markdown] name="other_worker"
 # ## What did a colleague write?
 #
 # The right worker, which you will write yourself, keeps a second record for the notice. A colleague found that
-# superfluous: the payment's checkpoint already says that the order is done, so it can serve for both.
+# superfluous: the payment's checkpoint already says that the order is done. So here is the one-flag worker.
 
 # %% name="one_flag_source"
 show(mutant_one_flag.pay_and_tell)
@@ -57,8 +57,8 @@ show(mutant_one_flag.pay_and_tell)
 # ## What will the rows say?
 #
 # The right worker gets SIGKILL at ③, after the notice's commit and before its acknowledgement. You look at all three
-# stores. Then the same function runs again in a new process. In a second world the colleague's worker gets SIGKILL at ②
-# and runs again.
+# stores. Then the same function runs again in a new process. In a second world the one-flag worker gets SIGKILL at ② and
+# runs again.
 
 # %% name="predict" tags=["predict"]
 kata.predict(
@@ -85,7 +85,7 @@ kata.check()
 # %% [markdown] name="surprise" tags=["solution"]
 # ## What surprises people?
 #
-# At ③ the payment is OUTCOME_VERIFIED and the notice is open: two true sentences about two things. The colleague's worker
+# At ③ the payment is OUTCOME_VERIFIED and the notice is open: two true sentences about two things. The one-flag worker
 # lost the notice without any error. The payment is right, the exit code is 0, and the journal holds nothing that anybody
 # could find open.
 
@@ -126,7 +126,7 @@ def notice_of(receipt: Receipt) -> Action:
 def pay_and_tell(world: World) -> str:
     """Pay, and tell the customer once.  Runs first, and again after every crash.
 
-    world.journal.step(world.workflow_id, "notify")    the recorded notice, or None
+    world.journal.step(world.workflow_id, "notify")                   the recorded notice, or None
     new_operation(operation_id, world.workflow_id, "notify", action, ledger="messages", state="EFFECT_PENDING")
     world.journal.intend(operation, world.now_ms)                     inside atomic(world.journal.db)
     world.messages.submit(operation_id, action)                       status, receipt
