@@ -22,6 +22,7 @@ from labkit import errors
 from labkit.errors import HarnessError, LabError
 
 MOST_TRIES = 2
+GRACE_S = 5.0  # for a warm process to kill what its child has started
 
 
 def usable_cores() -> int:
@@ -72,10 +73,14 @@ class WarmProcess:
         return answer
 
     def close(self) -> None:
-        """End it: at once, and its child with it."""
+        """End it, its child, and whatever that child has started."""
+        self._process.terminate()
+        try:
+            self._process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self.socket.close()
-        self._process.kill()
-        self._process.wait()
 
 
 class Pool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from labkit.errors import BadHandler
+from labkit.errors import BadHandler, BadOption
 from labkit.harness import closure
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
@@ -68,10 +68,16 @@ def repeat(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> PointResult:
     """One schedule by itself: run i meets the fault at its point `schedule[i - 1]`; empty: no fault.
 
     Raises:
+        BadOption: the run without faults has no point of the first number.
         BadHandler, HarnessError: as a sweep.
     """
     control = pool.one("control", job.as_json)
     require_visible(job, control)
+    if schedule and not 1 <= schedule[0] <= len(control["points"]):
+        raise BadOption(
+            f"there is no point {schedule[0]}",
+            f"choose from 1 to {len(control['points'])}, as the sweep shows",
+        )
     job = with_intents_of(job, control)
     return result_of(job, pool.one("kill_schedule", job.as_json, list(schedule)) if schedule else control)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import LabError
-from labkit.harness.child import die_with_parent
+from labkit.harness.child import PR_SET_PDEATHSIG
 from labkit.harness.jobs import SweepJob
 from labkit.harness.tasks import TASKS
 
@@ -24,15 +24,29 @@ PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 def main() -> None:
     """Serve tasks until the parent closes the socket."""
-    die_with_parent()
+    leave_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer; it then closes us
-    adopt_orphans()
     gc.freeze()
-    with socket.socket(fileno=int(sys.argv[1])) as parent, parent.makefile("rwb") as lines:
+    with suppress(ConnectionError), socket.socket(fileno=int(sys.argv[1])) as parent:
+        lines = parent.makefile("rb")
         for line in lines:
             name, *arguments = json.loads(line)
-            lines.write(json.dumps(perform(name, arguments)).encode() + b"\n")
-            lines.flush()
+            parent.sendall(json.dumps(perform(name, arguments)).encode() + b"\n")
+
+
+def leave_with_parent() -> None:
+    """Unwind on SIGTERM, which Linux sends when the parent ends; and be told of orphans."""
+    signal.signal(signal.SIGTERM, leave)
+    if sys.platform == "linux":
+        prctl = ctypes.CDLL(None).prctl
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)  # a grandchild whose parent was killed becomes a child of ours
+
+
+def leave(_number: int, _frame: object) -> None:
+    """Unwind whatever is going on: on the way out the child, its session and all orphans are killed."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(0)
 
 
 def perform(name: str, arguments: list[Any]) -> dict[str, Any]:
@@ -46,12 +60,6 @@ def perform(name: str, arguments: list[Any]) -> dict[str, Any]:
         return {"error": "HarnessError", "message": traceback.format_exc(limit=-3), "cure": "report this"}
     finally:
         end_orphans()
-
-
-def adopt_orphans() -> None:
-    """On Linux, let grandchildren whose parent was killed become this process's children."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_orphans() -> None:
