@@ -10,7 +10,8 @@ from labkit.observations import PointResult, Sweep
 from labkit.ui.crash_view import ranges
 from labkit.ui.signs import TIMES, Sign, shown, signs_of, visible, worst_first
 
-MOST_COMMANDS = 40  # shown one by one; of more, the first, and the numbers to put into it
+MOST_COMMANDS = 40  # of single crashes, shown one by one; of more, the first, and the numbers to put into it
+MOST_PAIRS = 4  # of several crashes in a row
 DOING = {
     "kill": "killed (SIGKILL)",
     "pause": "paused (SIGSTOP) while a second worker takes over, then continued",
@@ -74,7 +75,7 @@ class Outcome:
     def again(self) -> tuple[tuple[str, str], ...]:
         """Each schedule's labels and the shell line that repeats it; of many, the first stands for all."""
         found = tuple((labels(result), result.command) for result in self.results)
-        if len(found) <= MOST_COMMANDS:
+        if len(found) <= (MOST_COMMANDS if len(self.results[0].schedule) < 2 else MOST_PAIRS):
             return found
         return (*found[:1], (f"and {len(found) - 1} more", f"with --at for each of: {self.place}"))
 
@@ -109,14 +110,14 @@ def in_lines(outcome: Outcome) -> str:
 
 
 def ends(results: Sequence[PointResult]) -> str:
-    """The verdict and the effects, `duplicate: 2 x charge order-1001`; `9 of 12 duplicate` where it varies."""
+    """The verdict and the effects, `duplicate, 2 x charge order-1001`; `9 of 12 duplicate` where it varies."""
     counts = Counter(sign for result in results for sign in signs_of(result))
     if len({signs_of(result) for result in results}) == 1:
         names = [sign.name for sign in worst_first(counts)]
     else:
         worse = [sign for sign in worst_first(counts) if sign.tone != "pass"] or worst_first(counts)
         names = [f"{counts[sign]} of {len(results)} {sign.name}" for sign in worse]
-    return f"{', '.join(names)}: {span(results)}"
+    return f"{', '.join(names)}, {span(results)}"
 
 
 def span(results: Sequence[PointResult]) -> str:

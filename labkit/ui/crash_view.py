@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import PurePath
 
 from labkit.observations import CrashPoint, PointResult, Sweep
-from labkit.ui.signs import Sign, Tone, signs_of, visible, worst_first
+from labkit.ui.signs import TONES, Sign, Tone, signs_of, visible, worst_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Row:
     def tone(self) -> Tone | None:
         """The worst tone on this line; None where no crash point lies on it."""
         tones = {stretch.tone for stretch in self.stretches}
-        return next((tone for tone in ("fail", "unjudged", "pass") if tone in tones), None)
+        return next((tone for tone in TONES if tone in tones), None)
 
     @property
     def look(self) -> str | None:

@@ -27,8 +27,8 @@ from labkit.ui import (
     crashmap_text,
 )
 from labkit.ui.crash_outcomes import Outcome
-from labkit.ui.crash_view import Stretch
-from labkit.ui.signs import visible
+from labkit.ui.crash_view import Row, Stretch
+from labkit.ui.signs import TONES, visible
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -52,7 +52,7 @@ def text(sweep: Sweep) -> str:
 
 def renderable(sweep: Sweep) -> RenderableType:
     """For a rich console."""
-    return crashmap_text.coloured(sweep)
+    return crashmap_text.OnTerminal(sweep)
 
 
 def story(sweep: Sweep) -> dict[str, Any]:
@@ -82,8 +82,14 @@ def story(sweep: Sweep) -> dict[str, Any]:
         "shows": SHOWS,
         "words": words,
         "hover": hover,
-        "outcomes": crash_outcomes.outcomes,
+        "outcomes": worst_first,
     }
+
+
+def worst_first(row: Row) -> list[Outcome]:
+    """What lies behind a line, what goes wrong on top."""
+    found = crash_outcomes.outcomes(row.results)
+    return sorted(found, key=lambda outcome: TONES.index(outcome.signs[0].tone))
 
 
 def words(stretch: Stretch) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
 from rich.text import Text
 
 from labkit.harness.packets import SHOWS
@@ -20,28 +22,57 @@ from labkit.ui import (
 )
 from labkit.ui.crash_first import FirstWrong
 from labkit.ui.crash_outcomes import Outcome
-from labkit.ui.crash_view import Listing
+from labkit.ui.crash_view import Listing, Row
 from labkit.ui.crash_way import WrongEnd
 from labkit.ui.signs import visible
 
 STYLES = {"fail": "bold red", "unjudged": "yellow", "pass": "green", "": "", "dim": "dim"}
+WIDE = 110  # columns
 MARKS = {"pass": "✓", "fail": "✗", "unjudged": "!"}
 Line = tuple[str, str]  # a text, and its tone; one text may hold several lines
 
 
 def plain(sweep: Sweep) -> str:
     """Everything that the picture shows, as text."""
-    return "\n".join(text for text, _ in [*head(sweep), *body(sweep), *details(sweep), (SHOWS, "")])
-
-
-def coloured(sweep: Sweep) -> RenderableType:
-    """For a terminal: the same without the list of every outcome, which `--html` and `--json` have."""
-    return Group(
-        *(
-            Text(text, style=STYLES[tone], no_wrap=False)
-            for text, tone in [*head(sweep), *body(sweep), (SHOWS, "dim")]
-        )
+    return "\n".join(
+        text for text, _ in [*head(sweep), *body(sweep), *pictures(sweep), *details(sweep), (SHOWS, "")]
     )
+
+
+@dataclass(frozen=True, slots=True)
+class OnTerminal:
+    """For a terminal: the same but for the list of every outcome; on a wide one the costs stand beside the source."""
+
+    sweep: Sweep
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As rich asks for it."""
+        yield from map(_styled, head(self.sweep))
+        if options.max_width < WIDE:
+            yield from map(_styled, body(self.sweep))
+        else:
+            role, line = crash_first.here(crash_first.first_wrong(self.sweep))
+            for listing in crash_view.listings(self.sweep):
+                yield Text(f"\n{_title(listing)}", style="bold")
+                yield _table(listing, line if listing.role == role else 0)
+        yield from map(_styled, [*pictures(self.sweep), (f"\n{SHOWS}", "dim")])
+
+
+def _styled(line: Line) -> Text:
+    text, tone = line
+    return Text(text, style=STYLES[tone])
+
+
+def _table(listing: Listing, here: int) -> Table:
+    table = Table.grid(padding=(0, 1), expand=True)
+    table.add_column(width=6, justify="right")
+    table.add_column(ratio=3, overflow="fold")
+    table.add_column(ratio=2, overflow="fold")
+    for row in listing.rows:
+        costs = Text("\n").join(Text(cost, style=STYLES[tone]) for cost, tone in _costs(row))
+        style = STYLES["fail"] if row.look == "fail" else ""
+        table.add_row(Text(_number(row, here), style=style), Text(_source(row), style=style), costs)
+    return table
 
 
 def head(sweep: Sweep) -> Iterator[Line]:
@@ -86,10 +117,19 @@ def _end(end: WrongEnd) -> Iterator[Line]:
 
 
 def body(sweep: Sweep) -> Iterator[Line]:
-    """The source with its costs, then the grid and the graph where there are any."""
+    """The source with its costs."""
     role, line = crash_first.here(crash_first.first_wrong(sweep))
     for listing in crash_view.listings(sweep):
-        yield from _listing(listing, line if listing.role == role else 0)
+        yield f"\n{_title(listing)}", ""
+        for row in listing.rows:
+            if row.follows_gap:
+                yield "        ...", "dim"
+            yield f"{_number(row, line if listing.role == role else 0)}  {_source(row)}".rstrip(), ""
+            yield from ((f"         {cost}", tone) for cost, tone in _costs(row))
+
+
+def pictures(sweep: Sweep) -> Iterator[Line]:
+    """The grid of depth 2 and the graph of depth `all`, where there are any."""
     if grid := crashgrid.text(sweep):
         yield "\nFirst crash, then second crash", ""
         yield grid, ""
@@ -98,20 +138,27 @@ def body(sweep: Sweep) -> Iterator[Line]:
         yield crashgraph.text(sweep.closure), ""
 
 
-def _listing(listing: Listing, here: int) -> Iterator[Line]:
+def _title(listing: Listing) -> str:
     unswept = "" if listing.is_swept else " (not crashed at this depth)"
-    yield f"\n{listing.role.capitalize()}: {listing.function} in {listing.file}{unswept}", ""
-    for row in listing.rows:
-        if row.follows_gap:
-            yield "        ...", "dim"
-        pointer = ">" if row.line and row.line == here else " "
-        yield (
-            f"{pointer}{row.line or '':>5}  {row.text if row.line else f'(outside these lines: {row.text})'}".rstrip(),
-            row.tone or "",
+    return visible(f"{listing.role.capitalize()}: {listing.function} in {listing.file}{unswept}")
+
+
+def _number(row: Row, here: int) -> str:
+    return f"{'>' if row.line and row.line == here else ' '}{row.line or '':>5}"
+
+
+def _source(row: Row) -> str:
+    return row.text if row.line else f"(outside these lines: {row.text})"
+
+
+def _costs(row: Row) -> list[Line]:
+    return [
+        (
+            f"{''.join(sign.symbol for sign in one.signs)} {one.label}: {crash_outcomes.ends(one.results)}",
+            one.tone,
         )
-        for stretch in row.stretches:
-            symbols = "".join(sign.symbol for sign in stretch.signs)
-            yield f"         {symbols} {stretch.label} {crash_outcomes.ends(stretch.results)}", stretch.tone
+        for one in row.stretches
+    ]
 
 
 def details(sweep: Sweep) -> Iterator[Line]:

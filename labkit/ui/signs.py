@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 from labkit.observations import PASSING, PointResult, TrialOutcome, VerdictName
 
 Tone = Literal["fail", "unjudged", "pass"]
+TONES: tuple[Tone, ...] = get_args(Tone)  # the worst first
 
 SYMBOLS = {
     "exactly_one": "✓",
@@ -96,8 +97,7 @@ def signs_of(result: PointResult) -> tuple[Sign, ...]:
 
 def worst_first(found: Iterable[Sign]) -> tuple[Sign, ...]:
     """Failures, then what could not be judged, then passes; within them the order of the closed set."""
-    tones = get_args(Tone)
-    return tuple(sorted(found, key=lambda one: (tones.index(one.tone), RANK.get(one.name, -1), one.name)))
+    return tuple(sorted(found, key=lambda one: (TONES.index(one.tone), RANK.get(one.name, -1), one.name)))
 
 
 # Control characters, those that reorder text, and what no file can hold: a handler must not steer what
