@@ -1,9 +1,8 @@
 # %% [markdown] name="question"
 # # Permission was withdrawn. Did the payment un-happen?
 #
-# A worker may charge 4,000 cents for one order. It dies; the customer withdraws the permission; only then does a
-# successor start. At the end you can say what the successor may still do, what it has to report, and which of two
-# questions comes first.
+# A worker may charge 4,000 cents for one order. It dies; the customer withdraws the permission; a successor starts. At
+# the end you can say what it may still do, what it has to report, and which of two questions comes first.
 
 # %% name="parameters" tags=["parameters"]
 predictions = None
@@ -34,11 +33,10 @@ show(payment.pay)
 # %% [markdown] name="words"
 # ## Which words do we need?
 #
-# - **Mandate**: the provider's standing permission for one order, amount and currency; revocable. Here: `order-1001`,
-#   4,000, `USD`.
+# - **Mandate**: the provider's standing permission, revocable: `order-1001`, 4,000, `USD`.
 # - **History**: what the ledger holds already.
 # - **Authority**: what is permitted now. The ledger reads the mandate inside the payment's transaction.
-# - **Refusal**: a "no" from the owner, and the row in the journal that records it.
+# - **Refusal**: the owner's "no", and the state in the journal that records it.
 
 # %% name="calm"
 calm = kata.run("uninterrupted")
@@ -47,8 +45,8 @@ display(calm, calm.table("payments", "mandates"))
 # %% [markdown] name="other_resume"
 # ## What if the order changes meanwhile?
 #
-# The customer who withdrew may also have changed their mind about the amount. One successor, below, tries that: it asks
-# under the old key for one cent more, then in euros, then for exactly what was ordered.
+# The reference `resume` reads the ledger under the old key and pays only what is absent there. Another successor, below,
+# asks under the old key for one cent more, then for the same number in euros, then for exactly what was ordered.
 
 # %% name="changed_order_source"
 show(changed_order.resume)
@@ -91,9 +89,6 @@ kata.check()
 #
 # All three worlds have the same revoked mandate in the end. What differs is history, and the ledger asks for it before it
 # looks at permission. So the exact order, asked for again without any mandate, still gets its old receipt.
-
-# %% name="in_order"
-show(payment.resume)
 
 # %% [markdown] name="your_turn"
 # ## Can you ask in the right order?

@@ -35,7 +35,7 @@ kata = open_kata("k14_the_allowance", predictions)
 # %% name="worker"
 from labkit.harness.workers import another_order
 
-show(another_order)
+show(another_order.pay_and_ask, another_order.resume)
 
 # %% name="calm"
 calm = kata.run("three_requests")
@@ -105,13 +105,13 @@ def spend(world: World, operation: Operation) -> SubmitResult | None:
     payments.insert(operation_id, action)         status, receipt; inside atomic(payments.ledger.db)
     """
     # solution
-    payments, cents = world.inside(), operation.action.amount_minor
+    payments = world.inside()
+    spent = "SELECT count(*), coalesce(sum(amount_minor), 0) FROM effects"
     with atomic(payments.ledger.db):
         known = payments.read(operation.operation_id).status == "committed"
-        spent = payments.ledger.db.execute("SELECT count(*), total(amount_minor) FROM effects").fetchone()
-        if known or (spent[0] + 1 <= 1 and spent[1] + cents <= 4000):
-            return payments.insert(operation.operation_id, operation.action)
-    return None
+        count, cents = payments.ledger.db.execute(spent).fetchone()
+        fits = count < 1 and cents + operation.action.amount_minor <= 4000
+        return payments.insert(operation.operation_id, operation.action) if known or fits else None
 
 
 def resume(world: World) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from labkit.boundaries import Boundary
@@ -95,10 +96,11 @@ def _steps(
         if index == last and boundary == Boundary.EFFECT_INSERTED == run.boundary:
             marks.append(Mark(index, ledgers[0], "undone", "inserted, never committed"))
         marks += [Mark(index, *fact) for fact, home in zip(happened, homes, strict=True) if home == index]
-    slot = last
+    slot, is_wide = last, False
     for fact, home in zip(happened, homes, strict=True):
         if not home:
-            slot += 1
+            was_wide, is_wide = is_wide, fact[1] == "refused"  # a refusal's label is wider than a column
+            slot += 2 if slot > last and (was_wide or is_wide) else 1
             marks.append(Mark(slot, *fact))
     return [*marks, _end(run, max(slot + 1, 2))]  # two columns at least, so that labels have room
 
@@ -115,18 +117,16 @@ Fact = tuple[str, MarkKind, str]
 
 
 def _rows_of_run(rows: Snapshot, ledgers: tuple[str, ...], at_ms: int) -> list[Fact]:
-    """What one run left in the stores, told by its clock: refusals, effects, checkpoints."""
+    """What one run left in the stores, told by its clock: effects and refusals as asked for, checkpoints."""
     facts: list[Fact] = []
     for ledger in ledgers:
-        submits = _at(rows[ledger]["invocations"], "at_ms", at_ms)
-        refused = [
-            row["status"] for row in submits if row["status"] not in ("committed", "already_committed")
-        ]
-        facts += [(ledger, "refused", f"refused: {status}") for status in refused]
-        facts += [
-            (ledger, "effect", effect_label(row))
-            for row in _at(rows[ledger]["effects"], "committed_at_ms", at_ms)
-        ]
+        effects = iter(_at(rows[ledger]["effects"], "committed_at_ms", at_ms))
+        for submit in _at(rows[ledger]["invocations"], "at_ms", at_ms):
+            if submit["status"] == "committed":
+                facts += [(ledger, "effect", effect_label(row)) for row in islice(effects, 1)]
+            elif submit["status"] != "already_committed":
+                facts.append((ledger, "refused", f"refused: {submit['status']}"))
+        facts += [(ledger, "effect", effect_label(row)) for row in effects]
     checkpoints = _at(rows[JOURNAL]["checkpoints"], "at_ms", at_ms)
     return facts + [(JOURNAL, "checkpoint", f"checkpoint: {row['step']}") for row in checkpoints]
 
