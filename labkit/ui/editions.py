@@ -109,6 +109,8 @@ def finished(executed: NotebookNode, kata: Kata) -> NotebookNode:
     """An executed notebook without what differs from run to run: times, papermill's notes, new ids."""
     cells = []
     for cell in executed.cells:
+        if "papermill-error-cell-tag" in cell.metadata.get("tags", []):
+            continue  # its pointer to a cell that failed
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.metadata = {"name": "injected", "tags": ["injected-parameters"]}
         kept = _cell(kata.slug, cell.cell_type, cell.metadata["name"], cell.metadata["tags"], cell.source)
