@@ -2,7 +2,7 @@
 
 The map, from the bottom up; data flows one way:
 
-    errors, values, canonical, boundaries   frozen values and words that cross every border
+    errors, actions, values, canonical, boundaries   frozen values and words that cross every border
     stores/      one SQLite file an owner: journal (workflow), ledger (provider), authority (approver)
     providers/   one interface (fence, submit, read, postcondition) over a ledger
     protocol/    states, the recovery decision, the first run and the seven moves of a resume

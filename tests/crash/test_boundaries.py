@@ -132,38 +132,6 @@ def test_it_does_not_matter_who_sends_the_signal(scenarios: Any, trial: Any, who
     assert INTERVENTIONS["kill_before_checkpoint"][2] | {"outcome": "judged"} == seen
 
 
-# Where the whole protocol's first run can die: effects and checkpoints at the interruption.
-FIRST_RUN = {
-    Boundary.INTENT_RECORDED: (0, 0), Boundary.ADMITTED: (0, 0), Boundary.DISPATCHED: (0, 0),
-    Boundary.EFFECT_INSERTED: (0, 0), Boundary.EFFECT_COMMITTED: (1, 0), Boundary.ACKNOWLEDGED: (1, 0),
-    Boundary.CHECKPOINTED: (1, 1),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("boundary", FIRST_RUN)
-def test_the_protocol_recovers_from_every_boundary_of_its_first_run(
-    scenarios: Any, trial: Any, boundary: Boundary
-) -> None:
-    """One effect, one checkpoint, one admission, and a recovery receipt, wherever it died."""
-
-    observation = trial(scenarios.protocol, Crash(boundary))
-    assert observation.interruption is not None
-    counts = tuple(
-        len(observation.interruption[store][table])
-        for store, table in (("payments", "effects"), ("journal", "checkpoints"))
-    )
-    final = observation.final
-
-    assert tuple(run.returncode for run in observation.runs) == (KILLED, 0)
-    assert FIRST_RUN[boundary] == counts
-    assert [verdict.name for verdict in observation.verdicts] == ["exactly_one"]
-    assert [len(rows) for rows in (
-        final["payments"]["effects"], final["journal"]["checkpoints"],
-        final["authority"]["admissions"], final["journal"]["recovery_receipts"],
-    )] == [1, 1, 1, 1]  # fmt: skip
-    assert [row["state"] for row in final["journal"]["operations"]] == ["OUTCOME_VERIFIED"]
-
-
 def test_the_attempt_is_durable_before_the_call_that_it_records(scenarios: Any, trial: Any) -> None:
     """A result supersedes nothing that is not on disk: killed in the call, the attempt stands with no answer."""
 
