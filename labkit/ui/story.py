@@ -94,7 +94,8 @@ def _steps(
     for index, boundary in enumerate(boundaries[:last], 1):
         marks.append(Mark(index, WORKER, "boundary", boundary.value, index))
         if index == last and boundary == Boundary.EFFECT_INSERTED == run.boundary:
-            marks.append(Mark(index, ledgers[0], "undone", "inserted, never committed"))
+            turn = min(boundaries[:last].count(boundary), len(ledgers))  # the n-th effect is the n-th owner's
+            marks.append(Mark(index, ledgers[turn - 1], "undone", "inserted, never committed"))
         marks += [Mark(index, *fact) for fact, home in zip(happened, homes, strict=True) if home == index]
     slot, is_wide = last, False
     for fact, home in zip(happened, homes, strict=True):
