@@ -32,7 +32,8 @@ def source_of(handler: Callable[..., Any], kata: Kata) -> str:
     source = "".join(linecache.getlines(handler.__code__.co_filename))
     if not source:
         raise BadHandler(
-            f"the source of {kata.exercise} is gone", "run the exercise's cell again, then check"
+            f"the source of {kata.exercise} is gone",
+            "run the exercise's cell again, without a %% magic, then check",
         )
     require_alone(source, kata.exercise)
     return source

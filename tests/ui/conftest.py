@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas
@@ -41,3 +44,12 @@ def kata(project: Path) -> Kata:
 def model() -> Stage:
     """The model kata of this repository, loaded."""
     return load_stage(katas.load(ROOT / "katas" / MODEL))
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
+    """A real IPython that keeps no history outside of this test."""
+    settings = Config()
+    settings.HistoryManager.enabled = False
+    yield InteractiveShell.instance(config=settings, ipython_dir=str(tmp_path / "ipython"))
+    InteractiveShell.clear_instance()

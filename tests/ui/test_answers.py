@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
 from labkit.errors import BadHandler
 from labkit.learning.katas import Kata
@@ -110,6 +111,31 @@ def test_a_source_that_is_gone_is_asked_for_again(kata: Kata) -> None:
 
     with pytest.raises(BadHandler, match="run the exercise's cell again"):
         answers.source_of(handler, kata)
+
+
+IN_IPYTHON = {
+    "alone": ("import math\n\n\ndef resume(world):\n    return math.pi\n", None),
+    "a name of an earlier cell": ("def resume(world):\n    return x\n", "uses `x` from another cell"),
+    "a line magic": ("%time y = 1\ndef resume(world):\n    return 1\n", "magic"),
+    "a shell line": ("!true\ndef resume(world):\n    return 1\n", "magic"),
+    "a cell magic": ("%%time\ndef resume(world):\n    return 1\n", "without a %% magic"),
+}
+
+
+@pytest.mark.parametrize(("cell", "message"), IN_IPYTHON.values(), ids=IN_IPYTHON.keys())
+def test_ipython_keeps_what_is_needed(
+    shell: InteractiveShell, kata: Kata, cell: str, message: str | None
+) -> None:
+    """The source as a real IPython keeps it, magics turned into calls."""
+
+    shell.run_cell("x = 1\n")
+    shell.run_cell(cell, store_history=True)
+
+    if message is None:
+        assert answers.source_of(shell.user_ns["resume"], kata) == cell
+        return
+    with pytest.raises(BadHandler, match=message):
+        answers.source_of(shell.user_ns["resume"], kata)
 
 
 def test_an_answer_is_saved_and_an_earlier_one_is_kept(kata: Kata, tmp_path: Path) -> None:

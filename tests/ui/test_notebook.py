@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.testing.globalipapp import start_ipython
 
 from labkit.errors import BadKata, BadPrediction, NotSealed, UnknownName
 from labkit.harness.workers import payment
@@ -201,15 +200,8 @@ def test_the_source_shown_is_the_real_one() -> None:
 # --- how it looks ---------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def shell() -> InteractiveShell:
-    """An IPython that knows our values."""
-    shell: InteractiveShell = start_ipython() or InteractiveShell.instance()
-    formatters.register(shell)
-    return shell
-
-
 def looks_of(shell: InteractiveShell, value: object) -> dict[str, Any]:
+    formatters.register(shell)
     data, _metadata = shell.display_formatter.format(value)
     return dict(data)
 
