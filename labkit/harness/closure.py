@@ -96,4 +96,5 @@ def edges_of(nodes: dict[Key, Node]) -> list[dict[str, Any]]:
 def command(job: SweepJob, numbers: list[int]) -> str:
     """The shell line that repeats a schedule."""
     at = ",".join(map(str, numbers)) or "0"
-    return f"lab sweep {job.first[0]}:{job.first[1]} --fault {job.fault} --at {at}"
+    asked = job.asked or f"lab sweep {job.first[0]}:{job.first[1]} --fault {job.fault}"
+    return f"{asked} --at {at}"

@@ -184,16 +184,9 @@ def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
         promised=tuple(answer["promised"]),
         recorded=answer["recorded"],
         happened=answer["happened"],
-        command=command(job, schedule),
+        command=closure.command(job, [point.number for point in schedule]),
         explanation=answer["explanation"],
     )
-
-
-def command(job: SweepJob, schedule: tuple[CrashPoint, ...]) -> str:
-    """The shell line that repeats this one schedule."""
-    file, function = job.first
-    at = ",".join(str(point.number) for point in schedule)
-    return f"{job.asked or f'lab sweep {file}:{function} --fault {job.fault}'} --at {at or 0}"
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
