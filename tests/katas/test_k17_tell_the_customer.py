@@ -176,9 +176,9 @@ def test_the_reference_passes_every_pair_of_kills(swept: Swept) -> None:
     assert {len(result.schedule) for result in sweep.results} == {2}
 
 
-@pytest.mark.parametrize("fault", ["lost_reply", "term"])
+@pytest.mark.parametrize("fault", ["lost_reply", "term", "pause"])
 def test_the_reference_passes_other_faults(swept: Swept, fault: str) -> None:
-    """A reply that is lost, of either provider, and a polite signal."""
+    """A reply that is lost, of either provider; a polite signal; a worker that sleeps while another takes over."""
 
     sweep = swept(REFERENCE, fault=fault)
 
