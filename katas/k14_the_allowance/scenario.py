@@ -30,6 +30,9 @@ BOUNDARIES = (
     Boundary.CHECKPOINTED,
 )
 
+# In the exercise the learner writes the provider's side.
+LEDGER_INSIDE = True
+
 RUNS = {
     "three_requests": (CALM, Crash(resumes=0)),
     "before_commit": (CRASHED, Crash(Boundary.EFFECT_INSERTED)),
