@@ -13,6 +13,7 @@ import unicodedata
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 MOST_FILES = 500
 MOST_FILE_BYTES = 10 * 1024 * 1024
@@ -90,7 +91,7 @@ def _read(path: Path) -> bytes:
         return _bounded(file, path.name)
 
 
-def _bounded(file: io.BufferedIOBase | zipfile.ZipExtFile, name: str) -> bytes:
+def _bounded(file: IO[bytes], name: str) -> bytes:
     content = bytearray()
     while piece := file.read(READ_AT_ONCE):
         content += piece

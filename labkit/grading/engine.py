@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+from labkit.grading.sandbox import sandboxed
 from labkit.grading.stage import Stage
 from labkit.harness import sweeps, worlds
 from labkit.harness.jobs import SweepJob
@@ -53,7 +54,8 @@ def repeat(stage: Stage, answer: Path, schedule: Sequence[int], pool: Pool | Non
 @contextmanager
 def _prepared(stage: Stage, answer: Path, pool: Pool | None) -> Iterator[tuple[SweepJob, Pool]]:
     with sweeps.scratch() as scratch, nullcontext(pool) if pool else Pool() as workers:
-        yield job_of(stage, stage.exercise(answer), Path(scratch)), workers
+        job = job_of(stage, stage.exercise(answer), Path(scratch))
+        yield sandboxed(job, workers, stage.ledger_inside), workers
 
 
 def _repeatable(kata: Kata, answer: Path, result: PointResult) -> PointResult:

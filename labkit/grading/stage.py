@@ -2,7 +2,8 @@
 
 `scenario.py` gives `RUNS` (name -> scenario and crash), `BOUNDARIES` (the numbered boundaries of its
 story) and `exercise(answer)`; `checks.py` gives `CONTRACT` (run -> verdict), `observed(runs)` and,
-where the closed set of verdicts does not say it all, a `judge(observation)` of its own.
+where the closed set of verdicts does not say it all, a `judge(observation)` of its own.  A scenario
+with `LEDGER_INSIDE = True` has the learner write the provider's side: its ledger cannot be served.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Stage:
     observed: Callable[[Runs], dict[str, Observed]]
     contract: Mapping[str, str]
     judge: Judge
+    ledger_inside: bool = False
 
     @property
     def has_own_judge(self) -> bool:
@@ -94,6 +96,7 @@ def load_stage(kata: Kata) -> Stage:
         observed=_need(kata, checks, "observed", Callable),
         contract=contract,
         judge=getattr(checks, "judge", rows.judge),
+        ledger_inside=bool(getattr(scenario, "LEDGER_INSIDE", False)),
     )
 
 

@@ -119,7 +119,7 @@ def world_of(spec: ChildSpec, points: CrashPoints, hold_fd: int) -> Any:
 
     sqlite.BUSY_TIMEOUT_S = spec.busy_timeout_s
     world = World(folder, spec.workflow_id, spec.run_number, f"worker-{spec.run_number}", reached)
-    world.now_ms = spec.now_ms
+    world.now_ms, world.statement = spec.now_ms, points.statement
     if "reply" in spec.points:
         world.is_lost = points.reply
     world.rival = rivals.beside(spec, world.rival_workflow, run)

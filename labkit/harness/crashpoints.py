@@ -128,6 +128,11 @@ class CrashPoints:
         if "boundary" in self.sources:
             self.passed("boundary", name)
 
+    def statement(self, verb: str) -> None:
+        """A provider in another process is about to run a statement."""
+        if "statement" in self.sources:
+            self.passed("statement", verb)
+
     def reply(self, call: str) -> bool:
         """A provider has answered `call`; True where this reply is the one that gets lost."""
         self.passed("reply", f"reply to {call}")

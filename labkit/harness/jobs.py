@@ -60,10 +60,14 @@ class SweepJob:
     command: tuple[str, ...] = ()
     rival: bool = False
     asked: str = ""
+    sandbox: dict[str, Any] = field(default_factory=dict)
 
     @property
     def launcher(self) -> Launcher:
         """What starts the job's children."""
+        if self.sandbox:
+            found: Launcher = importlib.import_module(self.sandbox["by"]).launcher(self.sandbox)
+            return found
         return CommandLauncher(self.command) if self.command else ForkLauncher()
 
     @property

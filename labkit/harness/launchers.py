@@ -26,6 +26,7 @@ from labkit.harness import child
 from labkit.harness.child import ChildSpec
 from labkit.harness.piped import PipedChild, Pipes
 
+SANDBOXES: set[int] = set()  # children of this process that are no trial's and serve for many
 START_ALLOWANCE_S = 10.0  # a fresh interpreter on a busy machine, before the worker's own deadline counts
 
 

@@ -66,14 +66,13 @@ class PipedChild:
         self._began_s = time.monotonic()
         self._ready_s = self._began_s + start_allowance_s  # at the latest; its first report says when
         self._tails = {"report": b"", "stdout": b"", "stderr": b""}
-        self._reported_bytes = 0
+        self._reported_bytes = self.printed_bytes = 0
         self._hold = pipes.hold[1]
         self._selector = selectors.DefaultSelector()
         for name, fd in zip(self._tails, pipes.parents, strict=False):
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ, name)
-        if HAS_PIDFD:  # readable once the child has ended
-            self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, "end")
+        self._watch_end()
 
     def __enter__(self) -> Self:
         return self
@@ -126,7 +125,7 @@ class PipedChild:
         """Wait for the child's end and reap it, with its session.  Past the deadline it is killed."""
         self.timed_out = not self._read(deadline_s, self.has_ended)
         self._kill_session()
-        self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.returncode = self._reap()
         self._drain(0)  # what it had written before it died
         self._close()
         result = next((message["result"] for message in self.messages if "result" in message), None)
@@ -142,6 +141,14 @@ class PipedChild:
             elapsed_ms=round((time.monotonic() - self._began_s) * 1000, 3),
             timed_out=self.timed_out,
         )
+
+    def _watch_end(self) -> None:
+        """Have the selector wake up once the child has ended."""
+        if HAS_PIDFD:
+            self._selector.register(os.pidfd_open(self.pid), selectors.EVENT_READ, "end")
+
+    def _reap(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     # --- the pipes --------------------------------------------------------------------------
 
@@ -183,6 +190,7 @@ class PipedChild:
         elif key.data == "report":
             self._take_report(data)
         else:
+            self.printed_bytes += len(data)
             self._tails[key.data] = (self._tails[key.data] + data)[-TAIL_BYTES:]
 
     def _take_report(self, data: bytes) -> None:
@@ -191,7 +199,7 @@ class PipedChild:
             return
         *lines, self._tails["report"] = (self._tails["report"] + data).split(b"\n")
         for line in lines:
-            with suppress(ValueError):  # the handler can write to this pipe too; noise is no report
+            with suppress(ValueError, RecursionError):  # the handler can write to this pipe too: no report
                 message = json.loads(line)
                 if isinstance(message, dict):
                     self.messages.append(message)

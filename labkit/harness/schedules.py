@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import signal
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,43 +21,11 @@ from labkit.harness.columns import last_words as last_words
 from labkit.harness.columns import recorded as recorded
 from labkit.harness.columns import unreadable
 from labkit.harness.jobs import Judge, SweepJob, clone, load_judge
+from labkit.harness.ran import Cut
+from labkit.harness.ran import Ran as Ran
 from labkit.observations import CrashPoint, Observation, ProcessRun, Snapshot, TrialOutcome
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """One child's end, with what it reported on the way."""
-
-    run: ProcessRun
-    messages: list[dict[str, Any]] = field(repr=False)
-    takeover: ProcessRun | None = None
-    takeover_worked: bool = False
-
-    @property
-    def points(self) -> tuple[CrashPoint, ...]:
-        """The crash points that it reported: all of them when it only counted, else the one it met."""
-        return tuple(
-            CrashPoint(message["point"], message["kind"], message["label"], message["line"])
-            for message in self.messages
-            if "point" in message
-        )
-
-    @property
-    def minted(self) -> list[str]:
-        """The opaque values that it drew."""
-        return [token for message in self.messages for token in message.get("minted", ())]
-
-    @property
-    def reads(self) -> list[str]:
-        """The evidence tables that it read."""
-        return sorted({table for message in self.messages for table in message.get("reads", ())})
-
-    @property
-    def problem(self) -> str | None:
-        """What the child's own watcher complained of."""
-        return next((str(message["problem"]) for message in self.messages if "problem" in message), None)
 
 
 def run_to_end(job: SweepJob, spec: ChildSpec, role: str) -> Ran:
@@ -101,6 +69,8 @@ def run_paused(job: SweepJob, folder: Path, spec: ChildSpec, role: str) -> Ran:
 def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -> tuple[TrialOutcome, str]:
     """Whether the fault was really met, at the place where the fault-free run has this point."""
     met = next((point for point in ran.points if point.number == at), None)
+    if ran.cut is not None:
+        return ran.cut
     if ran.problem:
         return "infra_error", ran.problem
     if met is None:
@@ -116,9 +86,10 @@ def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -
 
 def resume_to_the_end(
     job: SweepJob, folder: Path, run_number: int, history: object
-) -> tuple[list[ProcessRun], Snapshot]:
+) -> tuple[list[ProcessRun], Snapshot, Cut]:
     """Resume without faults until the rows pass, a run changes nothing, or the last one is done."""
     runs: list[ProcessRun] = []
+    cut: Cut = None
     rows: Snapshot = {}
     while len(runs) < job.most_resumes:
         before = fingerprint(folder)
@@ -126,11 +97,15 @@ def resume_to_the_end(
         if job.rival and not runs:
             runs += race(job, spec, job.spec(folder, run_number + 1, history=history))
         else:
-            runs.append(run_to_end(job, spec, "resume").run)
+            ran = run_to_end(job, spec, "resume")
+            runs.append(ran.run)
+            cut = ran.cut
+        if runs[-1].timed_out:
+            cut = cut or ("timed_out", "the recovery passed its deadline")
         rows = rows_of(job, folder)
-        if runs[-1].timed_out or passes(job, folder, runs, rows) or fingerprint(folder) == before:
+        if cut or passes(job, folder, runs, rows) or fingerprint(folder) == before:
             break
-    return runs, rows
+    return runs, rows, cut
 
 
 def race(job: SweepJob, one: ChildSpec, other: ChildSpec) -> list[ProcessRun]:
@@ -196,10 +171,10 @@ def finish_and_judge(
     """Resume to the end, judge, and describe the result as plain JSON (a `PointResult`)."""
     history = [point.number for point in points]
     before = fingerprint(folder)
-    later, final = resume_to_the_end(job, folder, len(runs) + 1, history)
+    later, final, cut = resume_to_the_end(job, folder, len(runs) + 1, history)
     everything = (*runs, *later)
     observation = observe(job, folder, history, everything, final)
-    outcome: TrialOutcome = "timed_out" if later and later[-1].timed_out else "judged"
+    outcome, explanation = cut or ("judged", last_words(later))
     return {
         "schedule": [asdict(point) for point in points],
         "outcome": outcome,
@@ -209,6 +184,6 @@ def finish_and_judge(
         "recorded": recorded(final),
         "happened": happened(job, final),
         "unreadable": unreadable(final),
-        "explanation": "the recovery passed its deadline" if outcome == "timed_out" else last_words(later),
+        "explanation": explanation,
         "recovery_worked": before != fingerprint(folder),
     }

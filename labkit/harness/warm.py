@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import LabError
+from labkit.harness import launchers
 from labkit.harness.child import PR_SET_PDEATHSIG
 from labkit.harness.jobs import SweepJob
 from labkit.harness.tasks import TASKS
@@ -65,12 +66,12 @@ def perform(name: str, arguments: list[Any]) -> dict[str, Any]:
 def end_orphans() -> None:
     """Kill and reap everything that a handler started and left behind, also in a session of its own."""
     tasks = Path(f"/proc/self/task/{os.getpid()}/children")
-    while tasks.is_file() and (pids := tasks.read_text().split()):
+    while tasks.is_file() and (pids := set(map(int, tasks.read_text().split())) - launchers.SANDBOXES):
         for pid in pids:
             with suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
             with suppress(ChildProcessError):
-                os.waitpid(int(pid), 0)
+                os.waitpid(pid, 0)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from labkit.harness.faults import LossyProvider
 from labkit.harness.rivals import Rival
 from labkit.providers.file import FileProvider
 from labkit.providers.interface import Provider
+from labkit.providers.socket import SocketProvider, Statement, unnoticed
 from labkit.stores.authority import Authority
 from labkit.stores.journal import Journal
 from labkit.stores.ledger import Ledger
@@ -41,6 +42,8 @@ class World:
         self.reached = reached
         self._spec = worlds.describe(folder)
         self._inside: dict[str, FileProvider] = {}
+        self.statement: Statement = unnoticed  # hears of statements in ledgers that are served elsewhere
+        self._served: dict[str, SocketProvider] = {}
         self.is_lost: Callable[[str], bool] | None = None  # the harness's `lost_reply` fault
         self.rival: Rival | None = None  # the harness's second worker
 
@@ -66,7 +69,7 @@ class World:
 
     def provider(self, name: str) -> Provider:
         """The provider that owns the ledger of this name.  Raises: UnknownName."""
-        provider = self.inside(name)
+        provider: Provider = self.served(name) if "served_at" in self._spec else self.inside(name)
         return LossyProvider(provider, self.is_lost) if self.is_lost else provider
 
     def inside(self, name: str = "payments") -> FileProvider:
@@ -86,6 +89,18 @@ class World:
                 self.rival.watch(ledger.db)
             self._inside[name] = FileProvider(ledger, self.now_ms, self.reached)
         return self._inside[name]
+
+    def served(self, name: str) -> SocketProvider:
+        """The provider whose ledger another process holds, in the folder that `world.json` names."""
+        if name not in self._served:
+            address = Path(self._spec["served_at"]) / str(self.run_number)
+            self._served[name] = SocketProvider(address, name, self.reached, self._about_to)
+        return self._served[name]
+
+    def _about_to(self, verb: str) -> None:
+        if verb == "BEGIN" and self.rival is not None:
+            self.rival.act()
+        self.statement(verb)
 
     @property
     def rival_workflow(self) -> str | None:

@@ -1,0 +1,217 @@
+"""A child in the sandbox, as the trusted process outside holds it."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import HarnessError
+from labkit.harness.child import ChildSpec
+from labkit.harness.piped import BOUNDARY_DEADLINE_S, PipedChild, Pipes
+from labkit.observations import ProcessRun
+from labkit.providers.served import LedgerServer
+
+MOST_OUTPUT_BYTES = 1024 * 1024
+MOST_WORLD_BYTES = 32 * 1024 * 1024
+MOST_WORLD_FILES = 64
+MOST_MESSAGE_CHARACTERS = 20_000
+LOOK_EVERY_S = 0.05
+REAP_S = 10.0
+
+
+@dataclass(slots=True)
+class Lent:
+    """A world whose files are in the sandbox: where they came from, and how many children use them."""
+
+    folder: Path
+    inside: Path
+    served: Path
+    kept: frozenset[str]
+    returned: Callable[[], object]
+    users: int = 0
+
+    def take_back(self) -> str | None:
+        """Bring the plain files back and leave everything else; what was odd about it, None where nothing."""
+        self.users -= 1
+        if self.users:
+            return None
+        odd = None
+        for path in sorted(self.inside.iterdir()):
+            mode = path.lstat()
+            if path.name in self.kept:
+                continue
+            if stat.S_ISREG(mode.st_mode) and mode.st_nlink == 1:
+                path.chmod(0o600)
+                path.replace(self.folder / path.name)
+            elif path.name != "__pycache__":
+                odd = f"{path.name[:80]!r} is a link or no plain file"
+        shutil.rmtree(self.inside, ignore_errors=True)
+        shutil.rmtree(self.served, ignore_errors=True)
+        self.returned()
+        return odd
+
+    def size(self) -> tuple[int, int]:
+        """How many files lie in it and how many bytes they have."""
+        files = size = 0
+        for root, _folders, names in os.walk(self.inside):
+            for name in names:
+                with suppress(OSError):
+                    size += os.lstat(Path(root) / name).st_blocks * 512
+                files += 1
+            if files > MOST_WORLD_FILES:
+                break
+        return files, size
+
+
+class CagedChild(PipedChild):
+    """One child in the sandbox.  What it reports is filtered, and whatever passes a limit ends it."""
+
+    def __init__(
+        self, spec: ChildSpec, pipes: Pipes, told: socket.socket, lent: Lent, server: LedgerServer | None
+    ) -> None:
+        self._told = told
+        told.setblocking(False)
+        self._lent = lent
+        self._server = server
+        self._before = {path: counter_of(path) for path in server.ledgers.values()} if server else {}
+        self._end: dict[str, Any] | None = None
+        self._is_lost = False
+        self._limit = ""
+        self._looked_s = time.monotonic()
+        super().__init__(spec, 0, pipes)
+
+    # --- what a PipedChild asks of its operating system, asked of the sandbox ------------------
+
+    def _watch_end(self) -> None:
+        self._selector.register(os.dup(self._told.fileno()), selectors.EVENT_READ, "end")
+
+    def has_ended(self) -> bool:
+        """Whether the sandbox has told of the child's end, or is gone itself."""
+        if self._end is None and not self._is_lost:
+            with suppress(BlockingIOError, ConnectionError, TimeoutError):
+                data = self._told.recv(4096)
+                self._is_lost = not data
+                if data:
+                    self._end = json.loads(data)
+        return self._end is not None or self._is_lost
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, through the sandbox."""
+        with suppress(OSError):
+            self._told.send(bytes([number]))
+
+    def until_stopped(self, deadline_s: float = BOUNDARY_DEADLINE_S) -> bool:
+        """Not to be had in a sandbox.  Raises: HarnessError."""
+        raise HarnessError(f"no sandboxed child is paused, for {deadline_s} s or less", "use the fault kill")
+
+    def _kill_session(self) -> None:
+        self.signal(signal.SIGKILL)
+
+    def _reap(self) -> int:
+        self._told.setblocking(True)
+        self._told.settimeout(REAP_S)
+        deadline_s = time.monotonic() + REAP_S
+        while not self.has_ended() and time.monotonic() < deadline_s:
+            pass
+        self._told.close()
+        return int(self._end["ended"]) if self._end else -int(signal.SIGKILL)
+
+    def _drain(self, wait_s: float) -> bool:
+        ended = super()._drain(min(wait_s, LOOK_EVERY_S))
+        if self.printed_bytes > MOST_OUTPUT_BYTES:
+            self._pass_limit(f"{MOST_OUTPUT_BYTES} bytes of output")
+        if time.monotonic() - self._looked_s > LOOK_EVERY_S:
+            self._looked_s = time.monotonic()
+            files, size = self._lent.size()
+            if files > MOST_WORLD_FILES or size > MOST_WORLD_BYTES:
+                self._pass_limit(f"{MOST_WORLD_BYTES} bytes or {MOST_WORLD_FILES} files in its folder")
+        return ended
+
+    def _pass_limit(self, limit: str) -> None:
+        self._limit = self._limit or limit
+        self.signal(signal.SIGKILL)
+
+    # --- the end -------------------------------------------------------------------------------
+
+    def finish(self, role: str, deadline_s: float = BOUNDARY_DEADLINE_S) -> ProcessRun:
+        """Wait for the end as any child's, then take the world back and say which limit ended it."""
+        run = super().finish(role, deadline_s)
+        if self._server is not None:
+            self._server.close()
+        self.messages[:] = [message for message in self.messages if is_well_formed(message)]
+        self.messages.append({"written": {
+            path.name: counter_of(path) - before for path, before in self._before.items()
+        }})  # fmt: skip
+        odd = self._lent.take_back()
+        if limit := self._limit or limit_of(run, self._end or {}):
+            self.messages.append({"cut": "killed_by_limit", "because": limit})
+        elif odd or self._is_lost:
+            self.messages.append({"cut": "tampered", "because": odd or "the sandbox itself was ended"})
+        return run
+
+
+def limit_of(run: ProcessRun, end: dict[str, Any]) -> str:
+    """The limit that a run has met, by name, empty where it met none.
+
+    The processor's is measured out here.  The others only show in how the run failed, and are told
+    for the learner's sake: a run that says it met one has failed in any case.
+    """
+    if run.returncode == -signal.SIGXCPU or end.get("cpu_s", 0) >= 0.95:
+        return "1 s of processor time"
+    if run.returncode == -signal.SIGXFSZ:
+        return "the size of one file"
+    if run.returncode in (0, -signal.SIGKILL):
+        return ""
+    last = run.stderr_tail.strip().splitlines()[-1:] or [""]
+    for word, limit in (
+        ("MemoryError", "memory"),
+        ("File too large", "the size of one file"),
+        ("[Errno 27]", "the size of one file"),
+        ("[Errno 11]", "the number of processes"),
+        ("can't start new thread", "the number of processes"),
+        ("[Errno 24]", "the number of open files"),
+    ):
+        if word in last[0]:
+            return limit
+    return ""
+
+
+def is_well_formed(message: dict[str, Any]) -> bool:
+    """Whether a message can be one of the child's own crash points' messages; the answer can write them too."""
+    if len(json.dumps(message)) > MOST_MESSAGE_CHARACTERS or "cut" in message:
+        return False
+    if "point" in message:
+        return (
+            {"point", "kind", "label", "line"} == message.keys()
+            and type(message["point"]) is int
+            and type(message["line"]) is int
+            and isinstance(message["kind"], str)
+            and isinstance(message["label"], str)
+        )
+    if "written" in message:
+        counts = message["written"]
+        return isinstance(counts, dict) and all(type(count) is int for count in counts.values())
+    for name in ("minted", "reads"):
+        if name in message:
+            return isinstance(message[name], list) and all(isinstance(one, str) for one in message[name])
+    return message.keys() <= {
+        "started", "result", "problem", "boundary", "route_past", "wrote_file", "sql_chance",
+    } and all(isinstance(message.get(name, ""), str) for name in ("problem", "boundary", "wrote_file"))  # fmt: skip
+
+
+def counter_of(path: Path) -> int:
+    """How many transactions a store with a rollback journal has seen."""
+    with path.open("rb") as file:
+        file.seek(24)
+        return int.from_bytes(file.read(4), "big")

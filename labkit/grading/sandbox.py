@@ -1,0 +1,75 @@
+"""A pool whose children are sandboxed: what grades the answers of people whom nobody vouches for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from labkit.grading import confinement
+from labkit.grading.confinement import Confinement, Level
+from labkit.harness.jobs import SweepJob
+from labkit.harness.pool import Pool
+
+BY = "labkit.grading.cage"
+DEADLINE_S = 10.0  # of one run, by the wall clock; the processor's limit ends a busy one sooner
+
+
+class SandboxedPool(Pool):
+    """Warm processes that judge out here and start every child in a sandbox of level `level`."""
+
+    def __init__(
+        self, level: Level, jobs: int | None = None, limits: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(jobs)
+        self.level = level
+        self.limits = dict(limits or {})
+        shared_memory = Path("/dev/shm")  # noqa: S108  mkdtemp makes a private folder in it
+        self.home = Path(
+            tempfile.mkdtemp(prefix="lab-grade-", dir=shared_memory if shared_memory.is_dir() else None)
+        )
+        self.home.chmod(0o711)
+        self.stage = confinement.build_stage(self.home / "stage")
+
+    def sandbox(self, ledger_inside: bool) -> dict[str, Any]:
+        """What a job has to carry to be run in here."""
+        return asdict(
+            Confinement(
+                by=BY,
+                level=self.level,
+                home=str(self.home),
+                stage=str(self.stage),
+                ledger="inside" if ledger_inside else "outside",
+                limits=self.limits,
+            )
+        )
+
+    @property
+    def named_level(self) -> str:
+        """The level as results give it: whether answers ran as another user is part of it."""
+        return f"{self.level}, other user" if os.getuid() == 0 else f"{self.level}, own user"
+
+    def close(self) -> None:
+        """End all warm processes, their sandboxes with them, and remove the folders."""
+        super().close()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def sandboxed(job: SweepJob, pool: Pool, ledger_inside: bool) -> SweepJob:
+    """The job as this pool runs it."""
+    if not isinstance(pool, SandboxedPool):
+        return job
+    return replace(job, sandbox=pool.sandbox(ledger_inside), deadline_s=DEADLINE_S)

@@ -1,0 +1,212 @@
+"""The process inside the sandbox that forks the children: started once, clean, with everything imported.
+
+It takes orders on a socket: one JSON line with a child's spec, and the ends of the child's pipes and of
+a socket of its own beside it.  On that socket the child can be signalled, and its true end is told,
+whatever number it has in here.  No line of an answer ever runs in this process.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import json
+import os
+import resource
+import selectors
+import signal
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+from labkit.harness import child, launchers
+from labkit.harness.child import ChildSpec
+
+FDS = 5  # report, stdout, stderr, hold, and the child's own socket
+MOST_ORDER_BYTES = 1 << 20
+# What answers use most: where the other user may not read the interpreter's files, this is what there is.
+COMMON = (
+    "base64", "bisect", "collections", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal",
+    "encodings.ascii", "encodings.hex_codec", "encodings.idna", "encodings.latin_1", "encodings.utf_16_be",
+    "encodings.utf_16", "encodings.utf_8_sig", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json", "logging", "math", "operator",
+    "pathlib", "random", "re", "secrets", "sqlite3", "statistics", "string", "subprocess", "tempfile",
+    "textwrap", "threading", "time", "traceback", "types", "typing", "uuid", "labkit.kata",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one child may use.  `user_id` is whom it runs as, None for this process's own user."""
+
+    cpu_s: int = 1
+    memory_bytes: int = 512 * 1024 * 1024
+    file_bytes: int = 8 * 1024 * 1024
+    processes: int = 16
+    open_files: int = 128
+    user_id: int | None = None
+
+    def apply(self) -> None:
+        """Bind this process and all that it starts."""
+        for kind, amount in (
+            (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, self.file_bytes),
+            (resource.RLIMIT_NOFILE, self.open_files), (resource.RLIMIT_NPROC, self.processes),
+            (resource.RLIMIT_AS, self.memory_bytes),
+        ):  # fmt: skip
+            with suppress(ValueError, OSError):  # a system that has no such limit, or a lower one already
+                resource.setrlimit(kind, (amount, amount))
+        resource.setrlimit(resource.RLIMIT_CPU, (self.cpu_s, self.cpu_s + 1))
+        if self.user_id is not None:
+            os.setgroups([])
+            os.setgid(self.user_id)
+            os.setuid(self.user_id)
+        child.die_with_parent()  # again: a change of user forgets it
+
+
+class Zygote:
+    """Forks children on request until its socket is closed."""
+
+    def __init__(self, orders: socket.socket, limits: Limits) -> None:
+        self.orders = orders
+        self.limits = limits
+        self.running: dict[int, socket.socket] = {}  # pid of a child -> the socket it is told about on
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(orders, selectors.EVENT_READ, ("order", 0))
+
+    def serve(self) -> None:
+        """Until the other side is gone."""
+        while True:
+            for key, _ in self.selector.select():
+                what, pid = key.data
+                if what == "order" and not self.take_order():
+                    return
+                if what == "end":
+                    self.bury(pid, key)
+                elif what == "signal" and pid in self.running:
+                    self.pass_signal(pid, key)
+
+    def take_order(self) -> bool:
+        """Start one child; False where nobody gives orders any more."""
+        length, fds = receive(self.orders)
+        if len(fds) != FDS:
+            return False
+        order = b""
+        while len(order) < length:
+            order += self.orders.recv(length - len(order))
+        spec = ChildSpec(**json.loads(order))
+        pid = os.fork()
+        if pid == 0:
+            self.become_child(spec, fds)
+        for fd in fds[:-1]:
+            os.close(fd)
+        self.running[pid] = socket.socket(fileno=fds[-1])
+        self.selector.register(self.running[pid], selectors.EVENT_READ, ("signal", pid))
+        self.selector.register(os.pidfd_open(pid), selectors.EVENT_READ, ("end", pid))
+        return True
+
+    def become_child(self, spec: ChildSpec, fds: list[int]) -> NoReturn:
+        """Everything that a child does; it never returns into this process's code."""
+        code = 1
+        try:
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDONLY)
+            report, stdout, stderr, hold = fds[:-1]
+            for source, target in ((null, 0), (stdout, 1), (stderr, 2)):
+                os.dup2(source, target)
+            report, hold = launchers.move_high(report, 100), launchers.move_high(hold, 101)
+            os.closerange(3, 100)
+            os.chdir(spec.folder)
+            self.limits.apply()
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            code = launchers.ending(lambda: child.run(spec, report, hold))
+        finally:
+            os._exit(code)
+
+    def pass_signal(self, pid: int, key: selectors.SelectorKey) -> None:
+        """What the other side sends a child; where it is gone, the child goes too."""
+        data = self.running[pid].recv(64)
+        if not data:
+            self.selector.unregister(key.fileobj)
+        numbers = [signal.Signals(number) for number in data] or [signal.SIGKILL]
+        for number in numbers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def bury(self, pid: int, key: selectors.SelectorKey) -> None:
+        """A child has ended: nothing that it started outlives it, and its end is told."""
+        self.selector.unregister(key.fileobj)
+        os.close(key.fd)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        if len(self.running) == 1:
+            self.end_all_but(pid)
+        _, status, used = os.wait4(pid, 0)
+        with self.running.pop(pid) as told:
+            with suppress(KeyError, ValueError):
+                self.selector.unregister(told)
+            end = {
+                "ended": os.waitstatus_to_exitcode(status),
+                "cpu_s": used.ru_utime + used.ru_stime,
+                "pid": pid,
+            }
+            with suppress(OSError):
+                told.sendall(json.dumps(end).encode() + b"\n")
+
+    def end_all_but(self, ended: int) -> None:
+        """Kill whatever answers have left running, in whichever session, and reap it."""
+        if os.getpid() == 1:
+            with suppress(ProcessLookupError):
+                os.kill(-1, signal.SIGKILL)  # everything in this namespace but this process
+        elif self.limits.user_id is not None:
+            self.end_user(self.limits.user_id)
+        children = Path(f"/proc/self/task/{os.getpid()}/children")
+        while children.is_file():
+            pids = [int(text) for text in children.read_text().split() if int(text) != ended]
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                with suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
+            if not pids:
+                return
+
+    def end_user(self, user_id: int) -> None:
+        """As that user, kill everything that this user may kill: it owns nothing but answers."""
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.setgid(user_id)
+                os.setuid(user_id)
+                os.kill(-1, signal.SIGKILL)
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+
+
+def receive(orders: socket.socket) -> tuple[int, list[int]]:
+    """The length of the next order and the descriptors that came with it; none at the end of file."""
+    room = socket.CMSG_SPACE(FDS * array.array("i").itemsize)
+    data, ancillary, _, _ = orders.recvmsg(4, room, socket.MSG_WAITALL)
+    fds = array.array("i")
+    for level, kind, content in ancillary:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
+    return int.from_bytes(data, "little"), fds.tolist()
+
+
+def main(settings: dict[str, Any]) -> None:
+    """Serve the socket whose descriptor is `settings["fd"]`, under `settings["limits"]`."""
+    if os.getpid() != 1:
+        child.die_with_parent()
+        adopt = 36  # PR_SET_CHILD_SUBREAPER, <linux/prctl.h>
+        if child._prctl is not None:
+            child._prctl(adopt, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
+    for name in COMMON:
+        import_module(name)
+    gc.freeze()
+    Zygote(socket.socket(fileno=settings["fd"]), Limits(**settings["limits"])).serve()
+    sys.exit(0)

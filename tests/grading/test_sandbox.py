@@ -1,0 +1,197 @@
+"""The sandbox: the same sweep as without it, nothing to find in it, and nothing that outlives it."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from labkit.errors import BadOption
+from labkit.grading import confinement, engine
+from labkit.grading.confinement import Level
+from labkit.grading.sandbox import SandboxedPool
+from labkit.grading.stage import Stage, load_stage
+from labkit.harness.pool import Pool
+from labkit.learning import katas
+
+ROOT = Path(__file__).parents[2]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def stage() -> Stage:
+    return load_stage(katas.load(ROOT / "katas" / "k03_missing_ack"))
+
+
+@pytest.fixture(scope="module", params=["bwrap", "rlimits"])
+def pool(request: pytest.FixtureRequest, system_program: Callable[..., str]) -> Iterator[SandboxedPool]:
+    """A pool at each level."""
+    level: Level = request.param
+    if level == "bwrap":
+        system_program("bwrap")
+    with SandboxedPool(level, 2) as sandboxed:
+        yield sandboxed
+
+
+def solution(slug: str) -> str:
+    """The solution of a kata's exercise, read from its lesson."""
+    text = (ROOT / "katas" / slug / "lesson.py").read_text(encoding="utf-8")
+    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
+    assert found is not None
+    return found[1] + "\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", ["k03_missing_ack", "k17_tell_the_customer"])
+def test_a_sweep_is_the_same_with_and_without_a_sandbox(
+    pool: SandboxedPool, tmp_path: Path, slug: str
+) -> None:
+    """Every point, label, verdict and row: a ledger behind a socket loses none of a file's crash points."""
+    stage = load_stage(katas.load(ROOT / "katas" / slug))
+    answer = tmp_path / "answer.py"
+    answer.write_text(solution(slug), encoding="utf-8")
+
+    with Pool(2) as plain:
+        without = engine.grade(stage, answer, pool=plain)
+
+    assert engine.grade(stage, answer, pool=pool) == without
+    assert without.passed
+
+
+@pytest.mark.slow
+def test_a_mutant_falls_alike(pool: SandboxedPool, stage: Stage) -> None:
+    mutant = stage.kata.folder / "mutants" / "new_key.py"
+
+    with Pool(2) as plain:
+        without = engine.grade(stage, mutant, pool=plain)
+
+    assert engine.grade(stage, mutant, pool=pool) == without
+    assert "duplicate" in without.verdicts
+
+
+def promise(pool: SandboxedPool, stage: Stage, tmp_path: Path, body: str) -> object:
+    """What a resume with this body returns, in the fault-free run."""
+    answer = tmp_path / "answer.py"
+    answer.write_text(
+        "def resume(world):\n" + textwrap.indent(textwrap.dedent(body), "    "), encoding="utf-8"
+    )
+    return engine.repeat(stage, answer, [], pool).promised[1]
+
+
+def test_only_the_learners_surface_is_there_to_import(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    body = """
+    found = []
+    for name in ("labkit.protocol.resume", "labkit.harness.workers.payment", "labkit.learning.judge",
+                 "labkit.grading.engine", "labkit.harness.schedules", "labkit.ui.cli", "katas", "pandas"):
+        try:
+            __import__(name)
+            found.append(name)
+        except ImportError:
+            pass
+    import labkit.kata
+    return found
+    """
+
+    assert promise(pool, stage, tmp_path, body) == []
+
+
+def test_no_ledger_lies_where_an_answer_could_write_it(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    assert promise(pool, stage, tmp_path, "import os; return sorted(os.listdir('.'))") == [
+        "journal.sqlite3",
+        "world.json",
+    ]
+
+
+def test_the_environment_is_empty_and_the_user_another(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    os.environ["LAB_SECRET_OF_THE_TEACHER"] = "seed"
+    try:
+        seen = promise(
+            pool, stage, tmp_path, "import os; return [sorted(os.environ), os.getuid(), os.getgroups()]"
+        )
+    finally:
+        del os.environ["LAB_SECRET_OF_THE_TEACHER"]
+
+    assert isinstance(seen, list)
+    assert set(seen[0]) <= {"LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_"}
+    if os.getuid() == 0:
+        assert seen[1] > confinement.USER_IDS
+        assert seen[2] == []
+
+
+def test_bubblewrap_shows_no_machine(pool: SandboxedPool, stage: Stage, tmp_path: Path) -> None:
+    """Neither the project, nor its katas, nor other learners, nor other processes, nor a network."""
+    if pool.level != "bwrap":
+        return
+    body = f"""
+    import os, socket
+    seen = [path for path in ({str(ROOT)!r}, {str(tmp_path)!r}, "/etc/passwd", "/home", "/var") if os.path.exists(path)]
+    try:
+        socket.create_connection(("127.0.0.1", 1), 1)
+    except OSError as error:
+        seen.append(type(error).__name__)
+    seen.append(len([name for name in os.listdir("/proc") if name.isdigit()]))
+    return seen
+    """
+
+    assert promise(pool, stage, tmp_path, body) == ["ConnectionRefusedError", 2]
+
+
+LIMITS = {
+    "processor": ("while True: pass", "1 s of processor time"),
+    "memory": ("x = bytearray(10**10)", "memory"),
+    "output": ("while True: print('x' * 10000)", "1048576 bytes of output"),
+    "one file": ("open('big', 'wb').write(b'x' * 10**8)", "the size of one file"),
+    "many files": (
+        "n = 0\nwhile True:\n    n += 1; open(f'f{n}', 'wb').write(b'x' * 1000)",
+        "33554432 bytes or 64 files in its folder",
+    ),
+    "processes": (
+        "import os, time\nwhile True:\n    if not os.fork(): time.sleep(60)",
+        "the number of processes",
+    ),
+    "open files": ("kept = []\nwhile True: kept.append(open('/dev/null'))", "the number of open files"),
+}
+
+
+@pytest.mark.parametrize(("body", "limit"), LIMITS.values(), ids=LIMITS)
+def test_each_limit_is_a_verdict_that_names_it(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path, body: str, limit: str
+) -> None:
+    answer = tmp_path / "answer.py"
+    answer.write_text("def resume(world):\n" + textwrap.indent(body, "    "), encoding="utf-8")
+
+    result = engine.repeat(stage, answer, [5], pool)
+
+    assert (result.outcome, result.explanation, result.passed) == ("killed_by_limit", limit, False)
+
+
+def test_a_sandbox_that_is_not_to_be_had_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confinement, "why_no_bwrap", lambda: "there is no program bwrap")
+
+    with pytest.raises(BadOption, match=r"bwrap is not to be had \(there is no program bwrap\)"):
+        confinement.choose("bwrap")
+    with pytest.raises(BadOption, match="--sandbox docker is not known"):
+        confinement.choose("docker")
+    assert (confinement.choose("auto"), confinement.choose("rlimits")) == ("rlimits", "rlimits")
+
+
+def test_a_pool_leaves_no_folder_behind(stage: Stage, tmp_path: Path) -> None:
+    answer = tmp_path / "answer.py"
+    answer.write_text(solution("k03_missing_ack"), encoding="utf-8")
+
+    with SandboxedPool("rlimits", 1) as pool:
+        home = pool.home
+        assert engine.repeat(stage, answer, [], pool).passed
+        assert list(home.glob("cage-*/worlds")) != []
+
+    assert not home.exists()
