@@ -37,12 +37,12 @@ def first_wrong(sweep: Sweep) -> FirstWrong | None:
     judged = [result for result in failing if result.outcome == "judged"]
     result = min(judged or failing, key=lambda one: [point.number for point in one.schedule])
     if not result.schedule:
-        return FirstWrong(result, (), PurePath(sweep.first[0]).name, 0, "")
+        return FirstWrong(result, (), visible(PurePath(sweep.first[0]).name), 0, "")
     last = result.schedule[-1]
     file = sweep.first[0] if len(result.schedule) == 1 else sweep.resume[0]
     lines = source_lines(sweep, file)
     source = visible(lines[last.line - 1]) if 0 < last.line <= len(lines) else ""
-    return FirstWrong(result, beside(sweep, result), PurePath(file).name, last.line, source)
+    return FirstWrong(result, beside(sweep, result), visible(PurePath(file).name), last.line, source)
 
 
 def here(first: FirstWrong | None) -> tuple[str, int]:

@@ -132,12 +132,15 @@ def span(results: Sequence[PointResult]) -> str:
 
 def columns(recorded: dict[str, object]) -> str:
     """A column's facts in one line."""
-    return ", ".join(f"{name} {shown(value)}" for name, value in recorded.items()) or "nothing"
+    return ", ".join(f"{shown(name)} {shown(value)}" for name, value in recorded.items()) or "nothing"
 
 
 def effects(result: PointResult) -> str:
     """`2 x charge order-1001`."""
-    return ", ".join(f"{count} {TIMES} {intent}" for intent, count in result.happened.items()) or "nothing"
+    return (
+        ", ".join(f"{count} {TIMES} {shown(intent)}" for intent, count in result.happened.items())
+        or "nothing"
+    )
 
 
 def schedules(results: Sequence[PointResult]) -> str:

@@ -47,4 +47,4 @@ def wrong_end(sweep: Sweep) -> WrongEnd | None:
     line, lines = int(found[1]) if found else 0, source_lines(sweep, file)
     source = visible(lines[line - 1]) if 0 < line <= len(lines) else ""
     where = ", then ".join(f"a crash before {label}" for label in labels) or "without any crash"
-    return WrongEnd(where, PurePath(file).name, line, source, state, closure.get("command") or "")
+    return WrongEnd(where, visible(PurePath(file).name), line, source, state, closure.get("command") or "")

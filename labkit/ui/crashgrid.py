@@ -128,7 +128,7 @@ def hover(row: GridRow, block: Sequence[Mark]) -> str:
     """What a pointer that rests there tells."""
     points = f"{block[0].point.label} to {block[-1].point.label}" if len(block) > 1 else block[0].point.label
     ends = [
-        f"{one.names}: {one.happened}"
+        f"{one.names}, {one.happened}"
         for one in outcomes([result for mark in block for result in mark.results])
     ]
     return "\n".join([f"first {row.firsts}, then {points}", *ends])

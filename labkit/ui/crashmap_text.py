@@ -34,9 +34,8 @@ Line = tuple[str, str]  # a text, and its tone; one text may hold several lines
 
 def plain(sweep: Sweep) -> str:
     """Everything that the picture shows, as text."""
-    return "\n".join(
-        text for text, _ in [*head(sweep), *body(sweep), *pictures(sweep), *details(sweep), (SHOWS, "")]
-    )
+    lines = [*head(sweep), *body(sweep), *pictures(sweep), *details(sweep), (SHOWS, "")]
+    return "\n".join(visible(text) for text, _ in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class OnTerminal:
 
 def _styled(line: Line) -> Text:
     text, tone = line
-    return Text(text, style=STYLES[tone])
+    return Text(visible(text), style=STYLES[tone])
 
 
 def _table(listing: Listing, here: int) -> Table:
@@ -69,7 +68,7 @@ def _table(listing: Listing, here: int) -> Table:
     table.add_column(ratio=3, overflow="fold")
     table.add_column(ratio=2, overflow="fold")
     for row in listing.rows:
-        costs = Text("\n").join(Text(cost, style=STYLES[tone]) for cost, tone in _costs(row))
+        costs = Text("\n").join(_styled((cost, tone)) for cost, tone in _costs(row))
         style = STYLES["fail"] if row.look == "fail" else ""
         table.add_row(Text(_number(row, here), style=style), Text(_source(row), style=style), costs)
     return table
