@@ -152,8 +152,8 @@ def text(closure: dict[str, Any]) -> str:
         found.append(f"shortest way to a wrong end: {crashes}")
         found += [f"again: {visible(closure['command'])}"] if closure.get("command") else []
     for state in graph.states:
-        name, *facts = graph.lines(state)
-        found += ["", f"{'! ' if state.is_bad else ''}{name}", f"  {', '.join(facts)}"]
+        found += ["", f"{'! ' if state.is_bad else ''}{state.name}"]
+        found += [f"  {', '.join([*state.facts, state.tried, state.ending])}"]
         found += [f"  {sentence}" for sentence in state.because]
         for edge in graph.edges:
             if edge.source == state.number:

@@ -44,6 +44,11 @@ class State:
         return f"{numbers}: {'an end' if self.is_final else runs}"
 
     @property
+    def tried(self) -> str:
+        """How many crash points a run from here has."""
+        return f"{ranges(self.points)} crash points" if any(self.points) else "no crash point tried"
+
+    @property
     def ending(self) -> str:
         """Where a run without faults leads, in words."""
         if not self.signs:
@@ -94,10 +99,9 @@ class Graph:
 
     def lines(self, state: State) -> list[str]:
         """What there is to say of a state, a fact a line, the verdict last."""
-        points = f"{ranges(state.points)} crash points" if any(state.points) else "no crash point tried"
         stays = self.stays(state)
         same = [f"crash at {stays}: same {'state' if len(state.alike) == 1 else 'facts'}"] if stays else []
-        return [state.name, *state.facts, points, *same, state.ending]
+        return [state.name, *state.facts, state.tried, *same, state.ending]
 
 
 def number_of(label: str) -> int:
