@@ -129,12 +129,19 @@ def run_sweep(
         for kind, path in files.items():
             write_file(kind, path, swept)
         if reproduce is not None:
-            sweep_scripts.write_all(reproduce, job, swept, failing)
+            deep = [sweeps.repeat(job, pool, numbers)] if (numbers := shortest_way(swept)) else []
+            sweep_scripts.write_all(reproduce, job, swept, [*failing, *deep])
     if any(result.outcome == "infra_error" for result in swept.results):
         raise HarnessError("some trials broke in the machinery and were not judged", "see them above")
     closed = swept.closure is None or (swept.closure["closed"] and not swept.closure["bad_finals"])
     if swept.problems or failing or not closed:
         raise typer.Exit(1)
+
+
+def shortest_way(swept: Sweep) -> list[int]:
+    """The points of the shortest schedule to a wrong end, where it takes more crashes than the sweep's own."""
+    schedule = (swept.closure or {}).get("schedule") or []
+    return [int(label.split(" ", 1)[0]) for label in schedule] if len(schedule) > 1 else []
 
 
 def write_file(kind: str, path: Path, swept: Sweep) -> None:

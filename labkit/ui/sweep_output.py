@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,20 @@ def shortfall_lines(results: Sequence[PointResult], sweep: Sweep) -> list[str]:
     return lines
 
 
+def bad_final_lines(sweep: Sweep) -> list[str]:
+    """The bad final state that depth `all` reached with the fewest crashes, as such a line."""
+    closure = sweep.closure
+    if closure is None or not closure["bad_finals"]:
+        return []
+    state = next(state for state in closure["states"] if state["id"] == closure["bad_finals"][0])
+    schedule = closure["schedule"] or []
+    file = sweep.first[0] if len(schedule) < 2 else sweep.resume[0]
+    line = re.search(r"line (\d+)$", schedule[-1]) if schedule else None
+    place = f"{readable(file)}:{line[1]}" if line else readable(file)
+    labels = ", then ".join(schedule) or "no fault"
+    return [f"{place}: {labels}: {', '.join(state['verdicts'])}: {'; '.join(state['because'])}"]
+
+
 def place_of(result: PointResult, sweep: Sweep) -> str:
     """The file and line of the last crash; the line is left out where no line of the handler was running."""
     number = len(result.schedule)
@@ -78,7 +93,7 @@ def show(sweep: Sweep, failing: Sequence[PointResult]) -> None:
     """The whole terminal output of a sweep."""
     for problem in sweep.problems:
         complain(f"problem: {problem}")
-    lines = shortfall_lines(failing, sweep)
+    lines = [*shortfall_lines(failing, sweep), *bad_final_lines(sweep)]
     for line in lines[:MOST_LINES]:
         print_line(line)
     if len(lines) > MOST_LINES:
@@ -88,8 +103,8 @@ def show(sweep: Sweep, failing: Sequence[PointResult]) -> None:
     show_map(sweep)
     print_line("")
     print_line(summary(sweep, failing))
-    if failing:
-        print_line(f"repeat one: {failing[0].command}")
+    if failing or bad_final_lines(sweep):
+        print_line(f"repeat one: {failing[0].command if failing else (sweep.closure or {})['command']}")
 
 
 def show_map(sweep: Sweep) -> None:
@@ -118,8 +133,19 @@ def summary(sweep: Sweep, failing: Sequence[PointResult]) -> str:
         closure = sweep.closure
         word = "closed" if closure["closed"] else "open"
         trials += f"; {word}: {len(closure['states'])} states, {closure['kills']} kills"
-    verdict = "pass" if sweep.passed else f"{len(failing)} fell short"
-    return f"{trials}: {found}: {verdict}"
+    return f"{trials}: {found}: {outcome_of(sweep, failing)}"
+
+
+def outcome_of(sweep: Sweep, failing: Sequence[PointResult]) -> str:
+    """The last words of the summary."""
+    if sweep.passed:
+        return "pass"
+    words = [f"{len(failing)} fell short"]
+    if bad_final_lines(sweep):
+        words.append("a wrong end can be reached")
+    if sweep.problems:
+        words.append("the sweep is not sound")
+    return ", ".join(words)
 
 
 def show_one(result: PointResult, title: str) -> None:

@@ -473,6 +473,14 @@ IMPORTS = {
     "that is no Python": ("def handler(:", "is no Python"),
     "that ends the process": ("os._exit(7)", r"ended the process that imported it \(7"),
     "that leaves": ("sys.exit('bye')", "ended the process that imported it"),
+    "whose world cannot be made": (
+        "def crash_world(folder): 1 / 0\n\ndef handler(folder): ...",
+        "crash_world failed .ZeroDivisionError",
+    ),
+    "with an identity that is none": (
+        "crash_identity = {'rank': ['epoch']}\n\ndef handler(folder): ...",
+        "declares crash_identity=.* give lists of names under fencing, evidence and derived",
+    ),
     "without the function": ("def other(folder): ...", "has no function `handler`"),
 }
 

@@ -103,6 +103,23 @@ def test_two_kills_are_named_by_two_numbers(lab: Lab) -> None:
     assert "order 1001: 3" in done.stdout
 
 
+def test_a_wrong_end_that_takes_three_crashes_is_named_and_repeated(lab: Lab) -> None:
+    """Every single kill passes; depth `all` shows the shortest way to the duplicate as one command."""
+
+    planted = ROOT / "tests" / "harness" / "planted" / "third_time.py"
+    done = lab(str(planted), "--points", "statement,boundary", "--depth", "all")
+
+    lines = done.stdout.splitlines()
+    command = lines[-1].removeprefix("repeat one: lab sweep ").split()
+    assert done.returncode == 1
+    assert lines[0].startswith(f"{planted}:")
+    assert lines[0].count(", then ") == 2
+    assert ": duplicate: payments: 2 effects for one intent" in lines[0]
+    assert "0 fell short, a wrong end can be reached" in lines[-2]
+    assert len(command[-1].split(",")) == 3
+    assert lab(*command).returncode == 1
+
+
 def test_every_kind_of_file_is_written_once(lab: Lab, tmp_path: Path) -> None:
     """Evidence is never overwritten: a second sweep into the same file changes no byte and kills nothing."""
 

@@ -5,6 +5,7 @@ key and answers a known key with the payment that it has.  No transaction spans 
 """
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 ORDER = 1001
@@ -41,23 +42,23 @@ def mark(journal: sqlite3.Connection, order_id: int, status: str) -> None:
 
 def crash_world(folder: Path) -> None:
     """Both stores, with one order that is not paid yet."""
-    with open_journal(folder) as journal:
+    with closing(open_journal(folder)) as journal, journal:
         journal.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, amount_cents INTEGER, status TEXT)")
         journal.execute("INSERT INTO orders VALUES (?, 4000, 'new')", (ORDER,))
-    with open_bank(folder) as bank:
+    with closing(open_bank(folder)) as bank, bank:
         bank.execute("CREATE TABLE payments (key TEXT PRIMARY KEY, order_id INTEGER, amount_cents INTEGER)")
 
 
 def crash_facts(folder: Path) -> dict:
     """What the bank did for each order, and what the shop says of it."""
-    paid = dict(
-        open_bank(folder).execute("SELECT order_id, count(*) FROM payments GROUP BY order_id").fetchall()
-    )
+    with closing(open_journal(folder)) as journal, closing(open_bank(folder)) as bank:
+        orders = journal.execute("SELECT id, status FROM orders").fetchall()
+        paid = dict(bank.execute("SELECT order_id, count(*) FROM payments GROUP BY order_id").fetchall())
     return {
         f"order {order['id']}": {
             "effects": paid.get(order["id"], 0),
             "recorded": order["status"] == "paid",
             "over": order["status"] in ("paid", "failed"),
         }
-        for order in open_journal(folder).execute("SELECT id, status FROM orders")
+        for order in orders
     }
