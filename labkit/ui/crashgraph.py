@@ -37,21 +37,16 @@ def svg(closure: dict[str, Any]) -> str:
         places.width, height, role="img", font_family=theme.FONT, class_="lk-graph", style=style
     )
     picture.append_title(text(closure))
-    lines = [edge for edge in graph.edges if (edge.source, edge.target) in places.routes]
-    lines.sort(
-        key=lambda edge: (edge.source, edge.target) in graph.way
-    )  # the way to the wrong end lies on top
-    for edge in lines:
-        picture.append(
-            _line(edge, places.routes[edge.source, edge.target], (edge.source, edge.target) in graph.way)
-        )
+    lines = [(edge, places.routes[edge.ends]) for edge in graph.edges if edge.ends in places.routes]
+    lines.sort(key=lambda line: line[0].ends in graph.way)  # the way to the wrong end lies on top
+    for edge, route in lines:
+        picture.append(_line(edge, route, edge.ends in graph.way))
     for state in graph.states:
         if state.number in places.boxes:
             picture.append(_box(graph, state, places.boxes[state.number]))
-    for edge in lines:
-        picture.append(
-            _label(edge, places.routes[edge.source, edge.target], (edge.source, edge.target) in graph.way)
-        )
+    for edge, route in lines:
+        if graph is whole or route[-1][0] > route[0][0]:  # in a joined graph the ways back are too many
+            picture.append(_label(edge, route, edge.ends in graph.way))
     if left_out:
         picture.append(
             _text(f"{left_out} more states are in the text", EDGE, height - EDGE, font_style="italic")
@@ -157,7 +152,7 @@ def text(closure: dict[str, Any]) -> str:
         found += [f"  {sentence}" for sentence in state.because]
         for edge in graph.edges:
             if edge.source == state.number:
-                found.append(f"  {_in_words(edge, (edge.source, edge.target) in graph.way)}")
+                found.append(f"  {_in_words(edge, edge.ends in graph.way)}")
     return "\n".join(found)
 
 

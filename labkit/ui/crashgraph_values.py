@@ -79,6 +79,11 @@ class Edge:
         return (*crash, "no crash") if self.by_running else crash
 
     @property
+    def ends(self) -> tuple[int, int]:
+        """(source, target)."""
+        return self.source, self.target
+
+    @property
     def is_loop(self) -> bool:
         """Whether it leads back to where it starts."""
         return self.source == self.target
