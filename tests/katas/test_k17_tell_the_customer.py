@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
-from labkit.harness import sweeps
-from labkit.harness.pool import Pool
 from labkit.harness.workers import pay_and_tell
 from labkit.learning import katas
 from labkit.learning.check import contract_of
@@ -33,25 +28,6 @@ Swept = Callable[..., Sweep]
 def stage() -> Stage:
     """The kata, loaded."""
     return load_stage(KATA)
-
-
-@pytest.fixture(scope="module")
-def swept(stage: Stage) -> Iterator[Swept]:
-    """Sweeps an answer as the exercise is swept; further arguments change the job."""
-    with Pool() as pool:
-
-        def run(answer: Path, depth: str = "1", **change: Any) -> Sweep:
-            with sweeps.scratch() as scratch:
-                job = engine.job_of(stage, stage.exercise(answer), Path(scratch))
-                return sweeps.sweep(replace(job, **change), pool, depth)
-
-        yield run
-
-
-@pytest.fixture(scope="module")
-def runs(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Observation]:
-    """The lesson's runs."""
-    return {name: stage.run(name, tmp_path_factory.mktemp(name) / "world") for name in stage.runs}
 
 
 def edited(folder: Path, *changes: tuple[str, str]) -> Path:
@@ -164,16 +140,25 @@ def test_the_reference_passes_at_every_point(swept: Swept) -> None:
     assert len(numbers(sweep.points, "checkpoint.recorded")) == 2
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_reference_passes_every_pair_of_kills(swept: Swept) -> None:
-    """Killed in the first run and again in the resume, at every point of both."""
+def test_the_reference_passes_pairs_of_kills(swept: Swept) -> None:
+    """Killed at a boundary of the first run and again at one of the resume; the author's gate takes every point."""
 
-    sweep = swept(REFERENCE, "2")
+    sweep = swept(REFERENCE, "2", sources=AT_BOUNDARIES)
 
     assert sweep.passed, sweep.problems
     assert {result.names for result in sweep.results} == {BOTH}
     assert {len(result.schedule) for result in sweep.results} == {2}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_reference_is_right_for_any_number_of_kills(swept: Swept) -> None:
+    """Depth all closes: no sequence of crashes leads to a state that was not seen."""
+
+    closure = swept(REFERENCE, "all", sources=("boundary", "statement")).closure
+
+    assert closure is not None
+    assert (closure["closed"], closure["bad_finals"]) == (True, [])
 
 
 @pytest.mark.parametrize("fault", ["lost_reply", "term", "pause"])
@@ -197,14 +182,10 @@ def test_a_payment_that_is_refused_is_not_told(swept: Swept) -> None:
     ]
 
 
-def test_the_starter_fails(swept: Swept, tmp_path: Path) -> None:
+def test_the_starter_fails(swept: Swept, answers: dict[str, Path]) -> None:
     """The payment flow alone: the payment is right, and nobody would ever be told."""
 
-    starter = tmp_path / "starter.py"
-    cells = author.editions.learner(KATA).cells
-    starter.write_text(next(cell.source for cell in cells if "exercise" in cell.metadata.tags) + "\n")
-
-    sweep = swept(starter)
+    sweep = swept(answers["starter"])
 
     assert not sweep.passed
     assert sweep.control.names == ("exactly_one", "lost")

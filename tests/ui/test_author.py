@@ -20,6 +20,7 @@ from .conftest import MODEL, ROOT
 EVERY_KATA = katas.names(ROOT)
 
 
+@pytest.mark.timeout(900)  # every pair of crash points of every solution
 @pytest.mark.parametrize("slug", EVERY_KATA)
 def test_every_kata_may_ship(slug: str) -> None:
     """The whole gate, builds included; it runs the notebook."""
