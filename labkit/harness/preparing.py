@@ -26,6 +26,7 @@ from labkit.harness.twists import SECOND_WORKER, twisted
 from labkit.harness.worlds import one_charge
 
 DEFAULT_FUNCTION = "handler"
+WHOLE_FILE = "<module>"  # Python's own name for the code of a program
 DEADLINE_S = 60.0  # for the import and crash_world
 
 
@@ -121,7 +122,8 @@ def look_and_prepare(wanted: Wanted) -> Prepared:
     if wanted.reader is not None and not is_foreign:
         raise BadHandler(f"{reader.name} has no function `crash_facts`", "write one that reads your rows")
     scenario = None if is_foreign else scenario_of(wanted, module)
-    first = scenario.first if scenario else Handler(Path(wanted.file), wanted.function or DEFAULT_FUNCTION)
+    usual = DEFAULT_FUNCTION if wanted.reader is None else WHOLE_FILE
+    first = scenario.first if scenario else Handler(Path(wanted.file), wanted.function or usual)
     resume = Handler(Path(wanted.resume[0]), wanted.resume[1]) if wanted.resume else first
     if scenario and not wanted.resume:
         resume = scenario.resume

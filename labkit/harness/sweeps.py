@@ -84,7 +84,7 @@ def repeat(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> PointResult:
 
 def require_visible(job: SweepJob, control: dict[str, Any]) -> None:
     """Let a handler pass of which the sweep sees anything at all.  Raises: BadHandler."""
-    name = f"{Path(job.first[0]).name}:{job.first[1]}".removesuffix(":")
+    name = f"{Path(job.first[0]).name}:{job.first[1]}".removesuffix(":<module>")
     if control["returncode"] != 0:
         return  # it fails by itself, which is a problem of its own
     if job.fault == "lost_reply" and not control["points"]:
@@ -117,7 +117,7 @@ def at_every_point(
     timeouts = 0
     for done, (index, answers) in enumerate(pool.run(tasks), start=1):
         found[index] = answers
-        timeouts += any(answer["outcome"] == "timed_out" for answer in answers)
+        timeouts += any(answer["outcome"] in ("timed_out", "killed_by_limit") for answer in answers)
         progress(done, len(tasks))
         if timeouts >= MOST_TIMEOUTS:
             break
@@ -169,7 +169,7 @@ def not_attempted(point: dict[str, Any]) -> dict[str, Any]:
     """A point that was given up on."""
     return {
         "schedule": [point], "outcome": "not_attempted", "verdicts": [], "promised": [], "recorded": {},
-        "happened": {}, "explanation": f"{MOST_TIMEOUTS} points before it passed their deadline",
+        "happened": {}, "explanation": f"{MOST_TIMEOUTS} points before it passed their deadline or a limit",
         "recovery_worked": False,
     }  # fmt: skip
 

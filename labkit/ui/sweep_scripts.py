@@ -68,7 +68,7 @@ def script(job: SweepJob, result: PointResult) -> str:
     values = {key: value for key, value in asdict(job).items() if key not in ("template", "scratch")}
     return SCRIPT.format(
         names=", ".join(result.names),
-        handler=f"{Path(file).name}:{function}".removesuffix(":"),
+        handler=f"{Path(file).name}:{function}".removesuffix(":<module>"),
         labels=labels_of(result),
         why=why(result),
         file=file,

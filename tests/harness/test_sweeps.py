@@ -204,6 +204,7 @@ def test_a_program_is_swept_from_outside(pool: Pool) -> None:
     assert swept.passed
     assert [point.label for point in swept.points] == [point.label for point in by_hand.points]
     assert swept.results[-1].promised == (None, "paid")
+    assert swept.first == (str(ORDERS / "right.py"), "<module>")
 
 
 def test_a_program_that_does_not_load_the_crash_points_is_refused(pool: Pool, tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_a_program_that_does_not_load_the_crash_points_is_refused(pool: Pool, tm
     (tmp_path / "idle.py").write_text("print('paid')", encoding="utf-8")
     command = f"{sys.executable} -I {tmp_path / 'idle.py'} {{world}}"
 
-    with pytest.raises(BadHandler, match="did not load the crash points: start python itself"):
+    with pytest.raises(BadHandler, match=r"^idle.py did not load the crash points: start python itself"):
         sweep(Request(command=command, facts=str(ORDERS / "shop.py")), pool)
 
 
