@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from labkit.observations import PointResult, Sweep
-from labkit.ui.crash_outcomes import Outcome
+from labkit.ui.crash_outcomes import NOUNS, Outcome
 from labkit.ui.crash_view import Mark, bare, source_lines
 from labkit.ui.signs import Sign, visible
 
@@ -18,6 +18,7 @@ class FirstWrong:
     """The first schedule that does not pass: where the eye should go."""
 
     result: PointResult
+    fault: str
     around: tuple[Mark, ...]  # the points beside the last crash, with what a last crash there costs
     file: str
     line: int
@@ -37,12 +38,14 @@ def first_wrong(sweep: Sweep) -> FirstWrong | None:
     judged = [result for result in failing if result.outcome == "judged"]
     result = min(judged or failing, key=lambda one: [point.number for point in one.schedule])
     if not result.schedule:
-        return FirstWrong(result, (), visible(PurePath(sweep.first[0]).name), 0, "")
+        return FirstWrong(result, sweep.fault, (), visible(PurePath(sweep.first[0]).name), 0, "")
     last = result.schedule[-1]
     file = sweep.first[0] if len(result.schedule) == 1 else sweep.resume[0]
     lines = source_lines(sweep, file)
     source = visible(lines[last.line - 1]) if 0 < last.line <= len(lines) else ""
-    return FirstWrong(result, beside(sweep, result), visible(PurePath(file).name), last.line, source)
+    return FirstWrong(
+        result, sweep.fault, beside(sweep, result), visible(PurePath(file).name), last.line, source
+    )
 
 
 def here(first: FirstWrong | None) -> tuple[str, int]:
@@ -62,15 +65,17 @@ def beside(sweep: Sweep, result: PointResult) -> tuple[Mark, ...]:
 
 
 def where(first: FirstWrong) -> str:
-    """Between which two crash points the first wrong crash falls."""
+    """Between which two crash points the first wrong crash falls; a lost reply falls on its call."""
     if not first.result.schedule:
         return "without any crash"
     *before, last = first.result.schedule
-    earlier = "".join(f"a crash at {visible(point.label)}, then " for point in before)
+    what = NOUNS.get(first.fault, visible(first.fault))
+    earlier = "".join(f"{what} at {visible(point.label)}, then " for point in before)
     previous = [mark.point for mark in first.around if mark.point.number == last.number - 1]
     after = "".join(f"after {point.number} {bare(point)} and " for point in previous)
     line = f", on line {first.line} of {first.file}" if first.line else ""
-    return f"{earlier}a crash {after}before {last.number} {bare(last)}{line}"
+    side = "at " if first.fault == "lost_reply" else f"{after}before "
+    return f"{earlier}{what} {side}{last.number} {bare(last)}{line}"
 
 
 def at(first: FirstWrong) -> str:

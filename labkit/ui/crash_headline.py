@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from labkit.observations import Sweep
 from labkit.ui.crash_first import first_wrong
-from labkit.ui.crash_outcomes import COUNTED, DOING, kills
+from labkit.ui.crash_outcomes import COUNTED, DOING, NOUNS, kills
 from labkit.ui.signs import Tone, visible
 
 
@@ -55,15 +55,21 @@ def _of_closure(closure: dict[str, object]) -> str:
 def done(sweep: Sweep) -> str:
     """What was swept, and how."""
     times = {
-        "1": "once",
+        "1": "once at every point",
         "2": "twice, the second time in the recovery",
         "all": "at every point of every state",
     }
     how = (
         f"{DOING.get(sweep.fault, visible(sweep.fault))} {times.get(sweep.depth, f'at depth {sweep.depth}')}"
     )
+    what = NOUNS.get(sweep.fault, "the fault")
     counted = f"{kills(sweep)} {COUNTED.get(sweep.fault, 'faults')}"
-    return f"depth {visible(sweep.depth)}: {how}, then resumed to the end; {counted}"
+    meaning = (
+        ""
+        if sweep.fault == "lost_reply"
+        else f". {what[0].upper()}{what[1:]} at a point comes just before it"
+    )
+    return f"depth {visible(sweep.depth)}: {how}, then resumed to the end; {counted}{meaning}"
 
 
 def workers(sweep: Sweep) -> str:

@@ -15,11 +15,11 @@ MOST_PAIRS = 4  # of several crashes in a row
 DOING = {
     "kill": "killed (SIGKILL)",
     "pause": "paused (SIGSTOP) while a second worker takes over, then continued",
-    "lost_reply": "left without the provider's reply after the effect",
+    "lost_reply": "the effect done and its reply lost",
     "term": "asked to stop (SIGTERM), killed after the grace period",
 }
-DONE = {"kill": "killed", "pause": "paused", "lost_reply": "left without its reply", "term": "asked to stop"}
-COUNTED = {"kill": "kills", "pause": "pauses", "lost_reply": "lost replies", "term": "SIGTERMs"}
+NOUNS = {"kill": "a crash", "pause": "a pause", "lost_reply": "a lost reply", "term": "a SIGTERM"}
+COUNTED = {"kill": "kills", "pause": "pauses", "lost_reply": "replies lost", "term": "SIGTERMs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Outcome:
     def promised(self) -> str:
         """What each run returned, in order."""
         return (
-            ", then ".join("died" if one is None else shown(one) for one in self.results[0].promised)
+            ", then ".join("no answer" if one is None else shown(one) for one in self.results[0].promised)
             or "nothing"
         )
 

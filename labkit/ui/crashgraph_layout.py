@@ -46,7 +46,7 @@ def layout(graph: Graph, drawn: set[int]) -> Layout:
             tops[index, slot] = round(y, 1)
             y += heights.get(slot, PASSAGE) + SPACE
     boxes = {
-        number: (EDGE + column * (WIDTH + GAP), tops[column, number], heights[number])
+        number: (float(EDGE + column * (WIDTH + GAP)), tops[column, number], heights[number])
         for number, column in column_of.items()
     }
     back = any(column_of[edge.source] >= column_of[edge.target] for edge in edges)

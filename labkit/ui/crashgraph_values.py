@@ -191,8 +191,8 @@ def way_to(
     """The edges of a crash schedule, then of the runs to its bad end."""
     if schedule is None:
         return ()
-    here, way = START, []
-    waiting, by_source = list(schedule), {}
+    here, way, waiting = START, list[tuple[int, int]](), list(schedule)
+    by_source: dict[int, list[Edge]] = {}
     for edge in edges:
         by_source.setdefault(edge.source, []).append(edge)
     for _ in range(len(by_source) + len(waiting) + 1):

@@ -91,7 +91,7 @@ def head(sweep: Sweep) -> Iterator[Line]:
         yield f"{sign.symbol} {count} {sign.name}: {sign.meaning}", sign.tone
     control = Outcome((sweep.control,))
     yield f"{control.signs[0].symbol} {control.names}: without any crash", control.signs[0].tone
-    yield f"{crash_headline.done(sweep)}. A crash at a point is a crash just before it.", "dim"
+    yield f"{crash_headline.done(sweep)}.", "dim"
 
 
 def _first(first: FirstWrong) -> Iterator[Line]:

@@ -108,8 +108,8 @@ def show(sweep: Sweep, failing: Sequence[PointResult]) -> None:
 
 
 def show_map(sweep: Sweep) -> None:
-    """The crash map, and the crash graph of depth `all`, in words."""
-    from labkit.ui import crashgraph, crashmap
+    """The crash map in words, with the crash graph of depth `all`."""
+    from labkit.ui import crashmap
 
     if sys.stdout.isatty():
         from rich.console import Console
@@ -117,8 +117,6 @@ def show_map(sweep: Sweep) -> None:
         Console().print(crashmap.renderable(sweep))
     else:
         print_line(crashmap.text(sweep))
-    if sweep.closure is not None:
-        print_line(crashgraph.text(sweep.closure))
 
 
 def summary(sweep: Sweep, failing: Sequence[PointResult]) -> str:

@@ -225,7 +225,7 @@ def test_the_text_says_of_every_schedule_how_it_ends_and_why(swept: Sweep) -> No
     said: dict[tuple[int, ...], tuple[str, str, str]] = {}
     section = crashmap.text(swept).partition("\nWhat each crash costs")[2]
     for found in re.finditer(
-        r"^\S+ (\w+) at ([^\n]+)\n  promised  died[^\n]*\n  recorded  checkpoints 1, charge EFFECT_COMMITTED\n"
+        r"^\S+ (\w+) at ([^\n]+)\n  promised  no answer[^\n]*\n  recorded  checkpoints 1, charge EFFECT_COMMITTED\n"
         r"  happened  (\d) [^\n]+\n  because   ([^\n]+)\n  again     lab sweep ",
         section,
         re.MULTILINE,
@@ -267,6 +267,19 @@ def test_the_terminal_shows_the_source_and_where_it_goes_wrong(wrong: Sweep, wid
     assert f"> {call} result = world.payments.submit(" in shown
     assert "D 12 duplicate" in shown
     assert "an exactly-once guarantee." in shown
+
+
+def test_other_faults_are_called_by_their_names(pool: Pool) -> None:
+    """A reply that gets lost falls on a call, and nobody crashes."""
+    text = crashmap.text(sweep(Request(PAYMENT, resume=NEW_KEY, fault="lost_reply"), pool))
+
+    assert text.startswith("✗ It goes wrong at 1 of 1 crash points, first on line ")
+    assert "First here: a lost reply at 1 reply to submit, on line " in text
+    assert "a crash" not in text
+    assert (
+        "the effect done and its reply lost once at every point, then resumed to the end; 1 replies lost"
+        in text
+    )
 
 
 def test_a_sweep_that_is_not_sound_says_so_first(right: Sweep) -> None:
