@@ -99,13 +99,12 @@ from labkit.kata import Operation, SubmitResult, World, atomic
 def spend(world: World, operation: Operation) -> SubmitResult | None:
     """Pay within 1 payment and 4,000 USD cents in all; None where this one does not fit any more.
 
-    payments = world.inside()                     the provider, as its own programmer sees it
     payments.read(operation_id).status            "committed" or "absent"
     payments.ledger.db.execute(sql)               table effects: operation_id, amount_minor, currency
     payments.insert(operation_id, action)         status, receipt; inside atomic(payments.ledger.db)
     """
+    payments = world.inside()  # the provider, as its own programmer sees it
     # solution
-    payments = world.inside()
     spent = "SELECT count(*), coalesce(sum(amount_minor), 0) FROM effects"
     with atomic(payments.ledger.db):
         known = payments.read(operation.operation_id).status == "committed"
