@@ -92,7 +92,7 @@ class Observation:
     verdicts: tuple[Verdict, ...] = field(default=())
 
 
-PointKind = Literal["boundary", "statement", "line"]
+PointKind = Literal["boundary", "statement", "line", "reply"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,8 @@ class Exploration:
             node.problem = free["explanation"]
         self.leads(node, TO_ITS_END, free, {})
         kills = [("run_from", self.job.as_json, node.state, p["number"], p["label"]) for p in node.points]
-        for index, left in self.pool.run(kills):
+        # In the order of the points and not in that of the answers: states are numbered alike every time.
+        for index, left in sorted(self.pool.run(kills), key=lambda answer: answer[0]):
             self.kills += 1
             if left["outcome"] != "judged":
                 node.problem = left["explanation"]
