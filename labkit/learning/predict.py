@@ -7,8 +7,7 @@ a second row; the first stays for ever.
 from __future__ import annotations
 
 import json
-import os
-import secrets
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -16,11 +15,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from labkit import canonical
-from labkit.errors import BadPrediction, BadStore, ReadOnly, StoreUnwritable
-from labkit.learning.katas import Answer, Kata
+from labkit.errors import BadPrediction, BadStore
+from labkit.learning import own_stores
+from labkit.learning.katas import Answer, Field, Kata
 from labkit.stores import sqlite
 
 CERTAINTIES = ("<67", "67-80", ">80")
+YES, NO = frozenset({"yes", "y", "true"}), frozenset({"no", "n", "false"})
 FILE = "predictions.sqlite3"
 FIRST = "0" * 64
 SCHEMA = sqlite.Schema(
@@ -73,18 +74,44 @@ def whole(kata: Kata, given: Mapping[str, Any]) -> Prediction:
     if given["certainty"] not in CERTAINTIES:
         bands = ", ".join(f'"{band}"' for band in CERTAINTIES)
         raise BadPrediction(f"`certainty` is {given['certainty']!r}", f"give one of {bands} (per cent)")
-    because = given["because"]
+    return Prediction({name: given[name] for name in asked}, given["certainty"], reason(given["because"]))
+
+
+def reason(because: object) -> str:
+    """A reason with its white space folded.  Raises: BadPrediction where it says nothing, or is no text."""
     if not isinstance(because, str) or not because.strip():
         raise BadPrediction(
             "`because` gives no reason", "write the reason in a sentence, wrong ones cost nothing"
         )
-    return Prediction({name: given[name] for name in asked}, given["certainty"], " ".join(because.split()))
+    try:
+        because.encode()
+    except UnicodeEncodeError:  # bytes of another encoding, as a terminal or an argument may hold them
+        raise BadPrediction("`because` is not UTF-8", "type it again") from None
+    return " ".join(because.split())
 
 
 def unanswered(kata: Kata, given: Mapping[str, Any]) -> list[str]:
     """The names that still wait for an answer, in the kata's order."""
     names = [*(field.name for field in kata.fields), "certainty", "because"]
     return [name for name in names if given.get(name, ...) is ... or given[name] is None]
+
+
+def from_text(field: Field, text: str) -> Answer:
+    """An answer as a person types it: a number, yes or no, or one of the choices in any case.
+
+    Raises:
+        BadPrediction: it is no answer of this field's kind.
+    """
+    word = text.strip()
+    if field.kind == "integer" and re.fullmatch(r"[+-]?[0-9]{1,9}", word):
+        return int(word)
+    if field.kind == "boolean" and word.casefold() in YES | NO:
+        return word.casefold() in YES
+    found = [choice for choice in field.choices if choice.casefold() == word.casefold()]
+    if field.kind == "choice" and found:
+        return word if word in found else found[0]
+    wanted = "yes or no" if field.kind == "boolean" else field.wanted
+    raise BadPrediction(f"`{field.name}` is {word!r}", f"give {wanted}")
 
 
 class PredictionJournal:
@@ -172,36 +199,9 @@ def in_order(kata: Kata, sealed: Sealed) -> Sealed:
 def journal(workspace: Path) -> PredictionJournal:
     """The workspace's journal, made where there is none.
 
-    It is made whole under another name and then linked into place, so that of many who make it at
-    once one succeeds, and a process that dies leaves no half-made file.
-
     Raises:
         BadStore: the file is damaged or another's.
         ReadOnly: the workspace may not be written.
         StoreUnwritable: it cannot be made, or the disk is full.
     """
-    path = workspace / FILE
-    if not path.exists():
-        _make(path)
-    return PredictionJournal(sqlite.open_store(path, SCHEMA))
-
-
-def _make(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except PermissionError:
-        raise ReadOnly(
-            f"{path.parent} is not yours to write", "set LAB_WORKSPACE to a folder that is"
-        ) from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"{path.parent} cannot be made ({error.strerror})", "set LAB_WORKSPACE to a folder you may write"
-        ) from None
-    new = path.with_name(f".{FILE}.{secrets.token_hex(8)}")
-    try:
-        sqlite.create(new, SCHEMA).close()
-        os.link(new, path)
-    except FileExistsError:
-        return  # somebody else was first, and theirs is whole
-    finally:
-        new.unlink(missing_ok=True)
+    return PredictionJournal(own_stores.opened(workspace / FILE, SCHEMA))

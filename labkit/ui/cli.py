@@ -25,13 +25,25 @@ from typer.exceptions import TyperException
 
 from labkit import __version__
 from labkit.errors import InfrastructureError, LabError, UsageError
-from labkit.ui import commands_author, commands_evidence, commands_kata, commands_sweep, commands_workflow
+from labkit.ui import (
+    commands_author,
+    commands_evidence,
+    commands_kata,
+    commands_learn,
+    commands_open,
+    commands_predict,
+    commands_sweep,
+    commands_workflow,
+)
 from labkit.ui.output import complain
 
 INTERRUPTED = 130  # 128 + SIGINT
 
 app = typer.Typer(name="lab", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 commands_kata.register(app)
+commands_open.register(app)
+commands_learn.register(app)
+commands_predict.register(app)
 commands_evidence.register(app)
 commands_author.register(app)
 commands_workflow.register(app)

@@ -105,21 +105,23 @@ def trial(
 
 
 def list_katas(as_json: JsonOption = False) -> None:
-    """The series: each kata with its question, its part and whether you have predicted it."""
+    """The series: each kata with its question, its part and how far you are with it."""
     from labkit.learning.places import workspace_folder
+    from labkit.learning.progress import SAYS
     from labkit.ui.series import series_of
 
     rows = series_of(workspace_folder()).rows
     if as_json:
         print_json([
-            {"kata": kata.slug, "title": kata.title, "part": kata.part, "minutes": kata.minutes, "predictions": sealed}
-            for kata, sealed in rows
+            {"kata": row.kata.slug, "title": row.kata.title, "part": row.kata.part, "minutes": row.kata.minutes,
+             "predictions": row.predictions, "standing": row.standing}
+            for row in rows
         ])  # fmt: skip
         return
     print_table(
         ("kata", "question", "part", "minutes", ""),
         [
-            (kata.slug, kata.title, kata.part, kata.minutes, "predicted" if sealed else "")
-            for kata, sealed in rows
+            (row.kata.slug, row.kata.title, row.kata.part, row.kata.minutes, SAYS[row.standing])
+            for row in rows
         ],
     )

@@ -13,6 +13,7 @@ import pandas as pd
 
 from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
+from labkit.learning.progress import SAYS
 from labkit.observations import Sweep
 from labkit.ui import checked, crashmap, theme, timeline
 from labkit.ui.checked import RESULT_TYPE, Bundle
@@ -100,12 +101,9 @@ def swept(value: Sweep) -> Bundle:
 
 
 def series(value: Series) -> Bundle:
-    """The katas, and whether a prediction is sealed."""
+    """The katas, and how each stands."""
     heads = ("kata", "question", "minutes", "")
-    rows = [
-        (kata.slug, kata.title, str(kata.minutes), "predicted" if sealed else "")
-        for kata, sealed in value.rows
-    ]
+    rows = [(row.kata.slug, row.kata.title, str(row.kata.minutes), SAYS[row.standing]) for row in value.rows]
     links = [(f'<a href="{row[0]}.ipynb">{row[0]}</a>', *map(escape, row[1:])) for row in rows]
     return {"text/plain": theme.in_columns(heads, rows), "text/html": theme.table(heads, links)}
 

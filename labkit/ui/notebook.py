@@ -22,14 +22,13 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 
 from labkit.errors import BadOption, BadPrediction, NotSealed
-from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
-from labkit.learning import katas, predict
+from labkit.learning import katas, predict, progress
 from labkit.learning.check import Checked
 from labkit.learning.places import workspace_folder
 from labkit.learning.predict import Sealed
 from labkit.observations import Observation, Sweep
-from labkit.ui import answers, formatters
+from labkit.ui import answers, formatters, learner
 from labkit.ui.one_line import in_one_line
 from labkit.ui.seen import Seen
 from labkit.ui.series import Series, series_of
@@ -96,11 +95,23 @@ class OpenKata:
         """
         if handler is not None:
             path = answers.save(answers.source_of(handler, self._kata), self._kata, self._workspace)
-            return engine.grade(self._stage, path)
+            return learner.sweep(self._stage, path, self._workspace).sweep
         sealed = self._sealed("there is nothing to check", "seal your prediction first")
         with predict.journal(self._workspace) as journal:
             earlier = len(journal.all(self._kata.slug)) - 1
-        return replace(self._stage.check(sealed.prediction, self._runs), earlier=earlier)
+        checked = replace(self._stage.check(sealed.prediction, self._runs), earlier=earlier)
+        with progress.progress(self._workspace) as opened:
+            observed = {one.field: one.observed for one in checked.answers}
+            opened.put_observed(self._kata.slug, observed, learner.now_ms())
+        return checked
+
+    def check_all(self) -> Checked:
+        """Carry out every run of the kata, then check the prediction.  Raises: NotSealed."""
+        for name in self._stage.runs:
+            self.run(name)
+        checked = self.check()
+        assert isinstance(checked, Checked)
+        return checked
 
     def _sealed(self, what: str, cure: str) -> Sealed:
         with predict.journal(self._workspace) as journal:

@@ -1,19 +1,29 @@
-"""The series as a table: which katas there are, and which of them the learner has predicted."""
+"""The series as a table: which katas there are, and how far the learner is with each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from labkit.learning import katas, predict
+from labkit.learning import katas, progress
 from labkit.learning.katas import Kata
+from labkit.learning.progress import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kata, the number of predictions sealed for it in a workspace, and how it stands there."""
+
+    kata: Kata
+    predictions: int
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The katas in order, each with the number of predictions sealed for it in a workspace."""
+    """The katas in order."""
 
-    rows: tuple[tuple[Kata, int], ...]
+    rows: tuple[Row, ...]
 
 
 def series_of(workspace: Path) -> Series:
@@ -21,10 +31,8 @@ def series_of(workspace: Path) -> Series:
 
     Raises:
         BadKata: a kata's folder is not whole.
-        BadStore: the prediction journal is damaged.
+        BadStore: the prediction journal or the progress store is damaged.
     """
-    sealed: list[str] = []
-    if (workspace / predict.FILE).exists():
-        with predict.journal(workspace) as journal:
-            sealed = [one.kata for one in journal.all()]
-    return Series(tuple((kata, sealed.count(kata.slug)) for kata in map(katas.find, katas.names())))
+    every = [katas.find(name) for name in katas.names()]
+    stands = progress.standings(workspace, every)
+    return Series(tuple(Row(kata, *stands[kata.slug]) for kata in every))

@@ -39,6 +39,7 @@ REFUSED = {
     "a certainty is a number": ({"certainty": 80}, "`certainty` is 80"),
     "a certainty is no band": ({"certainty": "50"}, "`certainty` is '50'"),
     "a reason is empty": ({"because": "  "}, "`because` gives no reason"),
+    "a reason is in another encoding": ({"because": "\udcff"}, "`because` is not UTF-8"),
     "a reason is open": ({"because": ...}, "not answered yet: because"),
 }
 

@@ -141,6 +141,7 @@ def test_list_shows_the_series_and_makes_no_workspace(
             "part": 1,
             "minutes": 20,
             "predictions": 0,
+            "standing": "new",
         }
     ]
     assert not (tmp_path / "workspace").exists()

@@ -1,0 +1,90 @@
+"""The learner's answer swept, with progress kept; and what their first predictions show."""
+
+from __future__ import annotations
+
+import ast
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from labkit.errors import BadHandler, UnknownName
+from labkit.grading import engine
+from labkit.grading.stage import Stage
+from labkit.harness.sweeps import Progress, quietly
+from labkit.learning import calibration, katas, predict, progress
+from labkit.learning.katas import Answer, Kata
+from labkit.observations import Sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A sweep of an answer, and whether progress took note of it."""
+
+    sweep: Sweep
+    kept: bool
+
+
+def now_ms() -> int:
+    """This machine's clock, milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly) -> Swept:
+    """Kill and resume by an answer at every crash point, and keep whether these bytes passed.
+
+    Nothing is kept of a file that is not the learner's answer, of one that was edited meanwhile, and
+    of a sweep in which the machine failed.
+
+    Raises:
+        BadHandler: the answer is no Python, lacks the exercise's function, or has no crash point.
+        HarnessError: a child could not be started, killed or reaped.
+        BadStore, StoreLocked, StoreUnwritable, ReadOnly: the progress store.
+    """
+    require_function(answer, stage.kata.exercise)
+    before = progress.digest_of(answer)
+    swept = engine.grade(stage, answer, progress=show)
+    own = answer.absolute() == progress.answer_place(workspace, stage.kata.slug).absolute()
+    broke = any(result.outcome == "infra_error" for result in (swept.control, *swept.results))
+    if before is None or not own or broke or progress.digest_of(answer) != before:
+        return Swept(swept, kept=False)
+    with progress.progress(workspace) as opened:
+        opened.add_check(stage.kata.slug, progress.Check(before, swept.passed), now_ms())
+    return Swept(swept, kept=True)
+
+
+def require_answer(answer: Path, kata: Kata) -> None:
+    """Refuse to sweep what is not there.  Raises: UnknownName."""
+    if not answer.is_file():
+        raise UnknownName(
+            f"{answer} is not there", f"`lab reset {kata.slug}` writes the exercise, or name another file"
+        )
+
+
+def require_function(answer: Path, name: str) -> None:
+    """Refuse what every one of its runs would only stumble over.  Raises: BadHandler."""
+    try:
+        tree = ast.parse(answer.read_text(encoding="utf-8"), answer.name)
+    except SyntaxError as error:
+        where = f"{answer.name} line {error.lineno}" if error.lineno else answer.name
+        raise BadHandler(f"{where} is no Python ({error.msg})", "mend it and save") from None
+    except ValueError as error:  # a null byte, or bytes that are not UTF-8
+        raise BadHandler(f"{answer.name} is no Python ({error})", "mend it and save") from None
+    if not any(isinstance(node, ast.FunctionDef) and node.name == name for node in tree.body):
+        raise BadHandler(f"{answer.name} has no function `{name}`", "define it, as the exercise does")
+
+
+def review_of(workspace: Path) -> calibration.Review:
+    """What the first predictions of a workspace show.  Nothing is made or changed.
+
+    Raises:
+        BadStore: the prediction journal or the progress store is damaged.
+    """
+    sealed: list[predict.Sealed] = []
+    observed: dict[str, dict[str, Answer]] = {}
+    if (workspace / predict.FILE).exists():
+        with predict.journal(workspace) as journal:
+            sealed = journal.all()
+    if (workspace / progress.FILE).exists():
+        with progress.progress(workspace) as opened:
+            observed = opened.observed()
+    return calibration.review([katas.find(name) for name in katas.names()], sealed, observed)

@@ -1,0 +1,77 @@
+"""`lab watch`: looking at a file until it is saved, and one round of checking it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from labkit.errors import LabError
+from labkit.grading.stage import Stage
+from labkit.learning.progress import digest_of
+from labkit.ui import learner, sweep_output
+from labkit.ui.output import print_line
+
+MOST_PLACES = 5  # of what fell short; `lab check` shows them all
+
+
+def saves(path: Path, every_s: float) -> Iterator[str]:
+    """The SHA-256 of a file's bytes whenever they are others than the last ones given; the first at once.
+
+    Editors empty a file and then fill it, or put another in its place: bytes count once two looks in a
+    row have found them.  A file that is away is waited for.
+    """
+    given: str | None = None
+    before = digest_of(path)
+    while True:
+        now = digest_of(path)
+        if is_settled(now, before, given):
+            assert now is not None
+            given = now
+            yield now
+        else:
+            time.sleep(every_s)
+        before = now
+
+
+def is_settled(now: str | None, before: str | None, given: str | None) -> bool:
+    """Whether what lies there is whole and new.  Pure."""
+    return now is not None and now == before and now != given
+
+
+def checked(stage: Stage, answer: Path, workspace: Path) -> bool:
+    """One round: sweep the answer, say in a few lines what came of it, and return whether it passed.
+
+    A file that cannot be swept, or a machine that fails, is a line too: the next save is a new round.
+    """
+    slug = stage.kata.slug
+    try:
+        swept = learner.sweep(stage, answer, workspace)
+    except LabError as error:
+        lines, passed = [f"not checked: {error}"], False
+    else:
+        lines, passed = told(swept, slug), swept.kept and swept.sweep.passed
+    for line in ["", *lines]:
+        print_line(line)
+    sys.stdout.flush()
+    return passed
+
+
+def told(swept: learner.Swept, slug: str) -> list[str]:
+    """What a round says: where it fell short, the count, and what to do next.  Pure."""
+    failing = sweep_output.shortfalls(swept.sweep)
+    lines = sweep_output.shortfall_lines(failing, swept.sweep)
+    more = [f"... and {len(lines) - MOST_PLACES} more places: lab check {slug}"]
+    told = lines[:MOST_PLACES] + (more if len(lines) > MOST_PLACES else [])
+    said = dict.fromkeys(result.explanation for result in failing if result.explanation)
+    told += [f"its runs say: {explanation}" for explanation in list(said)[:MOST_PLACES]]
+    told += [f"problem: {problem}" for problem in swept.sweep.problems]
+    told.append(sweep_output.summary(swept.sweep, failing))
+    if not swept.kept:
+        told.append("This was not kept: the file was edited meanwhile, or the machine failed. Save it again.")
+    elif swept.sweep.passed:
+        told.append(f"Done: lab next goes on, lab check {slug} shows the crash map.")
+    else:
+        told.append(f"Stuck? lab hint {slug}")
+    return told

@@ -1,0 +1,235 @@
+"""Progress: a pass belongs to exact bytes, and whatever kills a writer leaves all or nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.errors import BadStore
+from labkit.learning import predict, progress
+from labkit.learning.katas import Kata
+from labkit.learning.progress import Check
+
+from .conftest import ANSWERS
+
+PASSED, FAILED = Check("a" * 64, True), Check("a" * 64, False)
+OTHER_PASSED, OTHER_FAILED = Check("b" * 64, True), Check("b" * 64, False)
+
+STANDS = {
+    "nothing": (False, [], None, "new"),
+    "an answer nobody checked": (False, [], "a" * 64, "new"),
+    "a prediction": (True, [], None, "predicted"),
+    "a prediction and an answer nobody checked": (True, [], "a" * 64, "predicted"),
+    "a pass of these bytes": (True, [OTHER_FAILED, PASSED], "a" * 64, "done"),
+    "a pass without a prediction": (False, [PASSED], "a" * 64, "passes"),
+    "a failure": (True, [FAILED], "a" * 64, "fell short"),
+    "a pass, then a failure of other bytes": (True, [PASSED, OTHER_FAILED], "b" * 64, "fell short"),
+    "an edit after the pass": (True, [PASSED], "c" * 64, "edited"),
+    "an answer lost after the pass": (True, [PASSED], None, "edited"),
+    "an edit undone": (True, [PASSED, OTHER_FAILED], "a" * 64, "done"),
+    "the same bytes, failing since": (True, [PASSED, FAILED], "a" * 64, "fell short"),
+    "an edit after failures alone": (True, [FAILED], "c" * 64, "predicted"),
+    "a pass of other bytes": (True, [OTHER_PASSED], "a" * 64, "edited"),
+}
+
+
+@pytest.mark.parametrize(("predicted", "checks", "digest", "stands"), STANDS.values(), ids=STANDS.keys())
+def test_how_a_kata_stands(predicted: bool, checks: list[Check], digest: str | None, stands: str) -> None:
+    assert progress.standing(predicted, checks, digest) == stands
+
+
+def test_an_edit_makes_it_pending_and_undoing_it_done(kata: Kata, tmp_path: Path) -> None:
+    answer = progress.answer_place(tmp_path, kata.slug)
+    answer.parent.mkdir()
+    answer.write_text("right", encoding="utf-8")
+    with predict.journal(tmp_path) as journal:
+        journal.seal(kata, predict.whole(kata, ANSWERS), 1)
+    digest = progress.digest_of(answer)
+    assert digest is not None
+    with progress.progress(tmp_path) as opened:
+        opened.add_check(kata.slug, Check(digest, True), 2)
+
+    assert progress.standings(tmp_path, [kata]) == {kata.slug: (1, "done")}
+    answer.write_text("right ", encoding="utf-8")
+    assert progress.standings(tmp_path, [kata]) == {kata.slug: (1, "edited")}
+    answer.write_text("right", encoding="utf-8")
+    assert progress.standings(tmp_path, [kata]) == {kata.slug: (1, "done")}
+
+
+def test_looking_makes_no_file(kata: Kata, tmp_path: Path) -> None:
+    assert progress.standings(tmp_path / "workspace", [kata]) == {kata.slug: (0, "new")}
+    assert not (tmp_path / "workspace").exists()
+
+
+def test_hints_come_one_at_a_time_and_are_remembered(kata: Kata, tmp_path: Path) -> None:
+    steps = []
+    for now_ms in range(4):
+        with progress.progress(tmp_path) as opened:
+            steps.append(opened.next_hint(kata, now_ms))
+
+    assert steps == [1, 2, 0, 0]
+    with progress.progress(tmp_path) as opened:
+        assert (opened.hints_shown(kata.slug), opened.hints_shown("k02_other")) == (2, 0)
+
+
+def test_what_was_observed_last_stands(tmp_path: Path) -> None:
+    with progress.progress(tmp_path) as opened:
+        opened.put_observed("k01_small", {"effects": 1, "finished": True}, 1)
+        opened.put_observed("k01_small", {"effects": 2, "who": "ledger"}, 2)
+
+        assert opened.observed() == {"k01_small": {"effects": 2, "finished": True, "who": "ledger"}}
+
+
+DAMAGE: dict[str, Callable[[Path], Any]] = {
+    "another's file": lambda path: path.write_bytes(b"my shopping list"),
+    "an empty file": lambda path: path.write_bytes(b""),
+    "a truncated file": lambda path: path.write_bytes(path.read_bytes()[:-100]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, damage: Callable[[Path], Any]) -> None:
+    progress.progress(tmp_path).db.close()
+    path = tmp_path / progress.FILE
+    damage(path)
+    before = path.read_bytes()
+
+    with pytest.raises(BadStore, match=progress.FILE):
+        progress.progress(tmp_path)
+    assert path.read_bytes() == before
+
+
+# Forks a writer again and again from a process that never opens a store itself, and kills it: at SQL
+# statement N by SIGKILL, or, by a limit on the size of files, in the middle of the write that would
+# put byte N into one.  After each death a reader is forked that opens the store and prints what stands.
+WRITER = """
+import json, os, resource, signal, sqlite3, sys
+from pathlib import Path
+from labkit.learning import progress
+
+mode, stride, workspace, fresh = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "fresh"
+connect = sqlite3.connect
+
+def limit(die_at):
+    if mode == "byte":
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (die_at, die_at))
+        return
+    count = 0
+    def dies(sql):
+        nonlocal count
+        count += 1
+        if count == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def watched(*arguments, **more):
+        db = connect(*arguments, **more)
+        db.set_trace_callback(dies)
+        return db
+    sqlite3.connect = watched
+
+def forked(work):
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.write(write, json.dumps(work()).encode())
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        said = pipe.read()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
+
+def put(folder, values):
+    with progress.progress(folder) as opened:
+        opened.put_observed("k01", values, 1)
+
+def stands(folder):
+    with progress.progress(folder) as opened:
+        return opened.observed().get("k01")
+
+OLD, NEW = {"one": 0, "two": 0}, {"one": 1, "two": 1, "three": "x" * 9000}
+found = []
+for die_at in range(1, 10**6, stride):
+    folder = workspace / str(die_at)
+    if not fresh:
+        assert forked(lambda: put(folder, OLD))[0] == 0
+    code, _ = forked(lambda: (limit(die_at), put(folder, NEW))[1])
+    read, said = forked(lambda: stands(folder))
+    found.append((code, read, json.loads(said) if said else None))
+    if code == 0:
+        break
+short = lambda rows: rows and {name: value if isinstance(value, int) else len(value) for name, value in rows.items()}
+print(json.dumps([(code, read, short(rows)) for code, read, rows in found]))
+"""
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["a store being made", "a store that stands"])
+@pytest.mark.parametrize(
+    ("mode", "stride", "death"), [("statement", 1, -signal.SIGKILL), ("byte", 331, -signal.SIGXFSZ)]
+)
+def test_a_kill_in_a_write_leaves_all_or_nothing(
+    tmp_path: Path, mode: str, stride: int, death: int, fresh: bool
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WRITER, mode, str(stride), str(tmp_path), "fresh" if fresh else "old"],
+        capture_output=True, text=True, timeout=110,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+
+    old = None if fresh else {"one": 0, "two": 0}
+    new = {"one": 1, "two": 1, "three": 9000}
+    *deaths, last = found
+    assert len(deaths) > 10
+    assert {code for code, _read, _rows in deaths} == {death}
+    assert {read for _code, read, _rows in found} == {0}
+    assert all(rows in (old, new) for _code, _read, rows in deaths)
+    assert last == [0, 0, new]
+
+
+ADD = """
+import sys
+from pathlib import Path
+from labkit.learning import progress
+print("ready", flush=True)
+sys.stdin.readline()
+with progress.progress(Path(sys.argv[1])) as opened:
+    opened.add_check("k01", progress.Check(sys.argv[2], True), 1)
+"""
+
+
+def test_twenty_at_once_are_twenty_checks(tmp_path: Path) -> None:
+    """They race to make the store, too."""
+    workspace = tmp_path / "workspace"
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", ADD, str(workspace), str(number)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for number in range(20)
+    ]  # fmt: skip
+    for child in children:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in children:
+        child.communicate(timeout=60)
+
+    assert [child.returncode for child in children] == [0] * 20
+    with progress.progress(workspace) as opened:
+        assert {check.answer_digest for check in opened.checks("k01")} == set(map(str, range(20)))
+    assert [path.name for path in workspace.iterdir()] == [progress.FILE]

@@ -1,0 +1,180 @@
+"""`lab predict` and `lab review`: the same journal as the notebook's, and feedback that knows its limits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from labkit.learning import predict, progress
+from labkit.learning.katas import Kata
+from labkit.learning.predict import Sealed
+from labkit.ui.cli import main
+
+from .conftest import MODEL
+
+OPTIONS = [
+    "--set", "payments_at_the_kill=1", "--set", "checkpoints_at_the_kill=0", "--set", "payments_after_resume=1",
+    "--set", "payments_with_new_key=1", "--set", "exit_code_with_new_key=0",
+]  # fmt: skip
+WHOLE = [*OPTIONS, "--certainty", ">80", "--because", "The provider knows it."]
+ANSWERS = {
+    "payments_at_the_kill": 1,
+    "checkpoints_at_the_kill": 0,
+    "payments_after_resume": 1,
+    "payments_with_new_key": 1,
+    "exit_code_with_new_key": 0,
+}
+
+
+def lab(*arguments: str, typed: str | bytes = "") -> subprocess.CompletedProcess[str]:
+    """`lab` in a process of its own."""
+    given = typed if isinstance(typed, bytes) else typed.encode()
+    ran = subprocess.run(
+        [sys.executable, "-m", "labkit.ui.cli", *arguments], capture_output=True, input=given, timeout=110
+    )
+    return subprocess.CompletedProcess(ran.args, ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+
+def sealed(workspace: Path) -> list[Sealed]:
+    with predict.journal(workspace) as journal:
+        return journal.all()
+
+
+@pytest.fixture
+def workspace(project: Path, tmp_path: Path) -> Path:
+    """The learner's workspace in a project of one's own; it is not made yet."""
+    return tmp_path / "workspace"
+
+
+def test_questions_are_asked_until_each_has_an_answer(workspace: Path) -> None:
+    typed = "many\n1\n0\n\n1\n1\n0\n99\n> 80 %\n\n The provider  knows it. \n"
+
+    found = lab("predict", "k03", typed=typed)
+
+    assert found.returncode == 0
+    assert found.stderr.splitlines() == [
+        "`payments_at_the_kill` is 'many': give a whole number",
+        "`payments_after_resume` is '': give a whole number",
+        "'99' is no band: give one of <67, 67-80, >80",
+        "`because` gives no reason: write the reason in a sentence, wrong ones cost nothing",
+    ]
+    assert "The worker gets SIGKILL" in found.stdout
+    assert "5 of 5: Exit code of that last process\n  (a whole number)" in found.stdout
+    [one] = sealed(workspace)
+    assert one.prediction == predict.Prediction(ANSWERS, ">80", "The provider knows it.")
+
+
+@pytest.mark.parametrize("typed", ["", "1\n0\n", "1\n0\n1\n1\n0\n>80\n", b"1\n0\n1\n1\n0\n>80\n\xff\xfe\n"])
+def test_answers_that_end_early_seal_nothing(workspace: Path, typed: str | bytes) -> None:
+    found = lab("predict", "k03", typed=typed)
+
+    assert found.returncode == 2
+    assert found.stderr.count("\n") == 1 + found.stderr.count("not UTF-8: type it again")
+    assert not workspace.exists()
+
+
+def test_options_are_not_asked_for(workspace: Path) -> None:
+    found = lab("predict", MODEL, *OPTIONS[2:], "--because", "So.", typed="1\n67-80\n")
+
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "1 of 1: Payments in the ledger" in found.stdout
+    [one] = sealed(workspace)
+    assert (one.prediction.answers, one.prediction.certainty) == (ANSWERS, "67-80")
+
+
+def test_a_script_gets_json_and_says_it_twice_without_a_second_row(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", "k03", *WHOLE, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert main(["predict", "k03", *WHOLE, "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+
+    assert first == second
+    assert first["checked"] is None
+    assert first["sealed"]["prediction"]["answers"] == ANSWERS
+    assert len(sealed(workspace)) == 1
+
+
+REFUSED = {
+    "an unknown field": (["--set", "causes=1"], "does not ask for `causes`"),
+    "no equals sign": (["--set", "payments_at_the_kill"], "give FIELD=ANSWER"),
+    "a field twice": (
+        ["--set", "payments_at_the_kill=1", "--set", "payments_at_the_kill=2"],
+        "each field once",
+    ),
+    "an answer of another kind": (["--set", "payments_at_the_kill=one"], "give a whole number"),
+    "a number beyond reason": (["--set", f"payments_at_the_kill={10**400}"], "give a whole number"),
+    "no band": (["--certainty", "90"], "give one of <67, 67-80, >80"),
+    "json without answers": (["--json"], "not answered yet: payments_at_the_kill"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_cannot_be_is_one_line_and_seals_nothing(
+    workspace: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert main(["predict", MODEL, *options]) == 2
+
+    complaint = capsys.readouterr().err
+    assert message in complaint
+    assert complaint.count("\n") == 1
+    assert not workspace.exists()
+
+
+def test_run_compares_what_is_sealed_and_review_tells(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["predict", "k03", *WHOLE]) == 0
+    assert main(["review"]) == 0
+    assert "No prediction was compared with the rows yet" in capsys.readouterr().out
+
+    assert main(["predict", "k03", "--run"]) == 0  # stdin is not read: pytest would refuse it
+    shown = capsys.readouterr().out
+    assert "4 of 5 right, at >80 % certainty" in shown
+    assert "recognises a repetition by its key" in shown
+    assert len(sealed(workspace)) == 1
+
+    assert main(["review"]) == 0
+    shown = capsys.readouterr().out
+    assert "4 of 5 answers right" in shown
+    assert "Fewer than 10 answers show nothing" in shown
+    assert "Brier" not in shown
+    assert (
+        f"{MODEL}, >80 % sure: Payments after the resume that takes a new key\n  you said 1, the rows say 2."
+        in shown
+    )
+    assert shown.endswith(f"  lab predict {MODEL}\n")
+
+
+def test_review_scores_ten_answers_and_more(
+    project: Path, workspace: Path, kata: Kata, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two katas of five fields each: one error in ten, each said at >80 %."""
+    for copy in ("k04_other",):
+        (project / "katas" / copy).mkdir()
+        for file in kata.folder.glob("*.*"):
+            (project / "katas" / copy / file.name).write_bytes(file.read_bytes())
+    true = ANSWERS | {"payments_with_new_key": 2}
+    with predict.journal(workspace) as journal, progress.progress(workspace) as opened:
+        for slug, answers in ((MODEL, ANSWERS), ("k04_other", true)):
+            from labkit.learning import katas
+
+            given = {**answers, "certainty": ">80", "because": "so"}
+            one = katas.find(slug)
+            journal.seal(one, predict.whole(one, given), 1)
+            opened.put_observed(slug, true, 2)
+
+    assert main(["review"]) == 0
+    shown = capsys.readouterr().out
+    assert "9 of 10 answers right" in shown
+    assert "Brier score 0.09: 0 is perfect" in shown  # (9 * 0.01 + 0.81) / 10
+    assert shown.count("too few to say") == 2
+    assert main(["review", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["overall"]["brier"] == pytest.approx(0.09)
+    assert found["again"] == [MODEL]
