@@ -19,6 +19,7 @@ from labkit.learning.places import relative
 from labkit.observations import PointResult, Sweep
 
 CLOSED_SET = "labkit.learning.judge:judge"
+DURABLE = ("boundary", "statement")
 
 
 def grade(
@@ -26,14 +27,17 @@ def grade(
 ) -> Sweep:
     """Kill the kata's exercise at every crash point with the answer in it, resume it, judge the rows.
 
-    `answer` is a Python file with the exercise's function; `depth` is `1`, `2` or `all`.
+    `answer` is a Python file with the exercise's function; `depth` is `1`, `2` or `all`.  Deeper than
+    once, lines are no crash points: a state begins and ends at statements, and pairs of lines only
+    repeat pairs of them.
 
     Raises:
         BadHandler: the answer cannot be loaded, or has no crash point.
         HarnessError: a child could not be started, killed or reaped; nothing is scored.
     """
     with _prepared(stage, answer, pool) as (job, workers):
-        swept = sweeps.sweep(job, workers, depth, progress)
+        points = job.sources if depth == "1" else DURABLE
+        swept = sweeps.sweep(replace(job, sources=points), workers, depth, progress)
     return replace(
         swept,
         control=_repeatable(stage.kata, answer, swept.control),
