@@ -24,9 +24,14 @@ class SandboxedPool(Pool):
     """Warm processes that judge out here and start every child in a sandbox of level `level`."""
 
     def __init__(
-        self, level: Level, jobs: int | None = None, limits: Mapping[str, Any] | None = None
+        self,
+        level: Level,
+        jobs: int | None = None,
+        limits: Mapping[str, Any] | None = None,
+        deadline_s: float = DEADLINE_S,
     ) -> None:
         super().__init__(jobs)
+        self.deadline_s = deadline_s
         self.level = level
         self.limits = dict(limits or {})
         shared_memory = Path("/dev/shm")  # noqa: S108  mkdtemp makes a private folder in it
@@ -72,4 +77,4 @@ def sandboxed(job: SweepJob, pool: Pool, ledger_inside: bool) -> SweepJob:
     """The job as this pool runs it."""
     if not isinstance(pool, SandboxedPool):
         return job
-    return replace(job, sandbox=pool.sandbox(ledger_inside), deadline_s=DEADLINE_S)
+    return replace(job, sandbox=pool.sandbox(ledger_inside), deadline_s=pool.deadline_s)

@@ -27,7 +27,9 @@ from labkit import __version__
 from labkit.errors import InfrastructureError, LabError, UsageError
 from labkit.ui import (
     commands_author,
+    commands_bench,
     commands_evidence,
+    commands_grade,
     commands_kata,
     commands_learn,
     commands_open,
@@ -48,6 +50,8 @@ commands_evidence.register(app)
 commands_author.register(app)
 commands_workflow.register(app)
 commands_sweep.register(app)
+commands_bench.register(app)
+commands_grade.register(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,9 @@
+"""Pays as often as it can, under other keys and with none."""
+
+
+def resume(world):
+    operation = world.operation()
+    for number in range(3000):
+        world.payments.submit(f"key-{number}", operation.action)
+        world.payments.submit(None, operation.action)
+    return "done"

@@ -1,0 +1,86 @@
+"""Answers that mean harm, with bubblewrap and without: no point that was not earned, and no trace left.
+
+Each file of `hostile/` is one answer; its docstring says what it tries.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from labkit.grading import confinement, gradebook
+from labkit.grading.cells import attempted
+from labkit.grading.classroom import Classroom
+from labkit.grading.confinement import Level
+from labkit.grading.sandbox import SandboxedPool
+from labkit.learning import katas
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = sorted((Path(__file__).parent / "hostile").glob("*.py"))
+KATA = katas.load(ROOT / "katas" / "k03_missing_ack")
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module", params=["bwrap", "rlimits"])
+def classroom(
+    request: pytest.FixtureRequest,
+    system_program: Callable[..., str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Classroom]:
+    level: Level = request.param
+    if level == "bwrap":
+        system_program("bwrap")
+    with (
+        gradebook.opened(tmp_path_factory.mktemp("grades")) as book,
+        SandboxedPool(level, 2, deadline_s=3.0) as pool,
+    ):
+        yield Classroom(book, pool, [KATA])
+
+
+def exercise_points(classroom: Classroom, source: str) -> tuple[int, str]:
+    found = attempted(source, KATA.exercise)
+    mark, _ = classroom.judged(classroom.stages[KATA.slug], found, False)
+    assert mark.earned == mark.exercise
+    return mark.earned, mark.outcome
+
+
+def survivors(pool: SandboxedPool) -> set[int]:
+    """The processes of the users as whom this pool's answers ran."""
+    users = {confinement.USER_IDS + warm.pid for warm in pool._warm}
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            text = status.read_text(encoding="utf-8")
+        except OSError:
+            continue
+        user = re.search(r"^Uid:\t(\d+)", text, re.MULTILINE)
+        if user and int(user[1]) in users:
+            found.add(int(status.parent.name))
+    return found
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(HOSTILE) >= 25
+
+
+@pytest.mark.parametrize("answer", HOSTILE, ids=lambda path: path.stem)
+def test_it_earns_nothing_and_leaves_nothing(classroom: Classroom, answer: Path) -> None:
+    earned, outcome = exercise_points(classroom, answer.read_text(encoding="utf-8"))
+
+    assert earned == 0
+    assert outcome != "infra_error"
+    if os.getuid() == 0:
+        assert survivors(classroom.pool) == set()
+
+
+def test_a_neighbour_is_not_disturbed_by_all_of_them(classroom: Classroom) -> None:
+    """After everything above, in the same warm processes and sandboxes."""
+    text = (KATA.folder / "lesson.py").read_text(encoding="utf-8")
+    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
+    assert found is not None
+
+    assert exercise_points(classroom, found[1] + "\n") == (KATA.points - KATA.points // 5, "judged")
