@@ -58,6 +58,15 @@ def write(files: dict[Path, str]) -> list[Path]:
     return changed
 
 
+def write_new(files: dict[Path, str]) -> list[Path]:
+    """Write files of somebody else's folder.  Raises: OutputInUse: one is there and says otherwise."""
+    for path, text in files.items():
+        if path.exists() and path.read_text(encoding="utf-8") != text:
+            raise OutputInUse(f"{path} is another notebook", "choose another folder, or move it away")
+    write(files)
+    return list(files)
+
+
 def new(slug: str, root: Path | None = None) -> Path:
     """A new kata's folder: a copy of the model kata under a name of its own, to be rewritten.
 

@@ -33,13 +33,24 @@ def new(
 
 
 @author_app.command("build")
-def build(names: Names = None) -> None:
+def build(
+    names: Names = None,
+    nbgrader: Annotated[
+        Path | None,
+        typer.Option("--nbgrader", metavar="COURSE", help="Write assignments for nbgrader there instead."),
+    ] = None,
+) -> None:
     """Build the learner's and the solved notebook from lesson.py."""
     from labkit.learning import katas
     from labkit.learning.places import project_folder, relative
-    from labkit.ui import author
+    from labkit.ui import author, nbgrader_edition
 
     chosen = [katas.find(name) for name in names or katas.names()]
+    if nbgrader is not None:
+        for kata in chosen:
+            for path in author.write_new(nbgrader_edition.files(kata, nbgrader)):
+                print_line(f"built   {path}")
+        return
     files: dict[Path, str] = {}
     with progress("building", len(chosen)) as advance:
         for kata in chosen:
