@@ -26,7 +26,7 @@ from labkit.harness import child, launchers
 from labkit.harness.child import ChildSpec
 
 FDS = 5  # report, stdout, stderr, hold, and the child's own socket
-MOST_ORDER_BYTES = 1 << 20
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36  # <linux/prctl.h>
 # What answers use most: where the other user may not read the interpreter's files, this is what there is.
 COMMON = (
     "base64", "bisect", "collections", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal",
@@ -198,15 +198,17 @@ def receive(orders: socket.socket) -> tuple[int, list[int]]:
 
 def main(settings: dict[str, Any]) -> None:
     """Serve the socket whose descriptor is `settings["fd"]`, under `settings["limits"]`."""
+    limits = Limits(**settings["limits"])
     if os.getpid() != 1:
         child.die_with_parent()
-        adopt = 36  # PR_SET_CHILD_SUBREAPER, <linux/prctl.h>
-        if child._prctl is not None:
-            child._prctl(adopt, 1)
+    if child._prctl is not None:
+        child._prctl(PR_SET_CHILD_SUBREAPER, 1)
+        if limits.user_id is None:  # children of our own user may not look into this process or steer it
+            child._prctl(PR_SET_DUMPABLE, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
     for name in COMMON:
         import_module(name)
     gc.freeze()
-    Zygote(socket.socket(fileno=settings["fd"]), Limits(**settings["limits"])).serve()
+    Zygote(socket.socket(fileno=settings["fd"]), limits).serve()
     sys.exit(0)

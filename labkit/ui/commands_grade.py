@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,6 +46,10 @@ def grade(
 
     chosen = [series.find(name) for name in katas or series.names()]
     level = confinement.choose(sandbox)
+    if level == "rlimits" and os.getuid() != 0:
+        complain(
+            "no bubblewrap and not root: answers run as you, and may do what you may: install bubblewrap"
+        )
     count = len(handed_in.read_class(submissions, chosen))
     with gradebook.opened(out) as book, SandboxedPool(level, jobs) as pool:
         with progress("grading", count * len(chosen)) as advance:
