@@ -6,6 +6,7 @@ import os
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,20 @@ def test_a_pool_leaves_no_folder_behind(stage: Stage, tmp_path: Path) -> None:
         assert list(home.glob("cage-*/worlds")) != []
 
     assert not home.exists()
+
+
+@pytest.mark.slow
+def test_a_provider_that_the_learner_writes_has_its_ledger_inside(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    """Weaker, and for such exercises alone: the sweep is the same, the ledger lies in the run's folder."""
+    answer = tmp_path / "answer.py"
+    answer.write_text(solution("k03_missing_ack"), encoding="utf-8")
+    inside = replace(stage, ledger_inside=True)
+
+    assert engine.grade(inside, answer, pool=pool).passed
+    assert promise(pool, inside, tmp_path, "import os; return sorted(os.listdir('.'))") == [
+        "journal.sqlite3",
+        "ledger.sqlite3",
+        "world.json",
+    ]
