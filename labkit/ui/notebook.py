@@ -60,9 +60,7 @@ class OpenKata:
         names = [*(field.name for field in self._kata.fields), "certainty", "because"]
         blank = set(predict.unanswered(self._kata, given)) == set(names) and set(given) <= set(names)
         if self._injected is None and blank:
-            return self._sealed(
-                f"no prediction is sealed for {self._kata.slug}", "fill in each ... and run the cell again"
-            )
+            return self._sealed_before()
         prediction = self._injected or predict.whole(self._kata, given)
         with predict.journal(self._workspace) as journal:
             latest = journal.latest(self._kata)
@@ -112,6 +110,27 @@ class OpenKata:
         checked = self.check()
         assert isinstance(checked, Checked)
         return checked
+
+    def _sealed_before(self) -> Sealed:
+        by_call = "fill in each ... and run the cell again"
+        try:
+            return self._sealed(f"no prediction is sealed for {self._kata.slug}", by_call)
+        except NotSealed as error:
+            if not self._offers_a_form():
+                raise
+            raise NotSealed(error.message, f"use the form below, or {by_call}") from None
+
+    def _offers_a_form(self) -> bool:
+        """Whether a form for the prediction will stand below the running cell."""
+        # A notebook server names the session; papermill, nbval and a bare kernel have none, and nobody to type.
+        if (shell := get_ipython()) is None or "JPY_SESSION_NAME" not in os.environ:
+            return False
+        try:
+            from labkit.ui import forms
+        except ImportError:
+            return False  # there is no ipywidgets
+        forms.show_below(shell, self._kata, self.predict)
+        return True
 
     def _sealed(self, what: str, cure: str) -> Sealed:
         with predict.journal(self._workspace) as journal:

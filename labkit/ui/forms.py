@@ -1,0 +1,141 @@
+"""The prediction form: a view over the journal, for a notebook that somebody sits in front of.
+
+It holds nothing.  What is typed goes to `kata.predict` when it is sealed, and in the form's place then
+stand the sealed answers, as plain HTML that outlives kernel and widgets.  Imported only where a notebook
+server runs the kernel; everything works without ipywidgets, by the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import ipywidgets as widgets  # type: ignore[import-untyped]
+from IPython import display
+
+from labkit.errors import BadPrediction, LabError
+from labkit.learning.katas import Field, Kata
+from labkit.learning.predict import CERTAINTIES, Sealed, from_text, whole
+from labkit.ui import theme
+
+BANDS = dict(zip(("less than 67 % sure", "67 to 80 % sure", "more than 80 % sure"), CERTAINTIES, strict=True))
+HOW_SURE, WHY = "How sure are you of all of it?", "Why? In a sentence; a wrong one costs nothing."
+INSTEAD = "Here was the form for a prediction. Run this cell again to see it."
+# Every question stands above its control and wraps; colours are the page's own, light or dark.
+STYLE = f"""<style>
+.labkit-form {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
+.labkit-form > .widget-inline-hbox {{ flex-direction: column; align-items: flex-start; height: auto; width: auto; }}
+.labkit-form > .widget-inline-hbox > .widget-label {{
+  font: 13px/1.5 {theme.FONT}; text-align: left; white-space: normal; width: auto; height: auto; max-width: none;
+}}
+.labkit-form > .widget-text > input {{ width: 9em; flex: none; }}
+.labkit-form > .widget-dropdown > select {{ width: 20em; flex: none; height: 28px; }}
+.labkit-form > .widget-textarea > textarea {{ width: min(44em, 95%); flex: none; }}
+.labkit-form .widget-radio-box {{ flex-flow: row wrap; gap: 0 24px; width: auto; height: auto; margin: 0; }}
+.labkit-form .widget-radio-box label {{ width: auto; }}
+.labkit-form :is(input, textarea, select, button):focus-visible {{ outline: 2px solid {theme.BLUE}; }}
+</style>"""
+
+
+class PredictionForm:
+    """A kata's questions as controls.  `seal` takes the answers by name and returns the journal's row."""
+
+    def __init__(self, kata: Kata, seal: Callable[..., Sealed]) -> None:
+        self._kata = kata
+        self._seal = seal
+        self._shown: Any = None
+        self.controls = {field.name: _control(field) for field in kata.fields}
+        self.controls["certainty"] = widgets.RadioButtons(
+            options=list(BANDS.items()), value=None, **_asking(HOW_SURE)
+        )
+        self.controls["because"] = widgets.Textarea(rows=2, **_asking(WHY))
+        self.status = widgets.HTML()
+        self.button = widgets.Button(description="Seal prediction", button_style="primary")
+        self.button.on_click(lambda _button: self._clicked())
+        for control in self.controls.values():
+            control.observe(lambda _change: self._tell(), "value")
+        self.box = widgets.VBox([widgets.HTML(STYLE), *self.controls.values(), self.button, self.status])
+        self.box.add_class("labkit-form")
+        self._tell()
+
+    def show(self) -> None:
+        """Show the form as an output of the running cell."""
+        bundle = self.box._repr_mimebundle_() | {"text/plain": INSTEAD}
+        show: Any = display.display  # IPython leaves it untyped
+        self._shown = show(bundle, raw=True, display_id=True)
+
+    def missing(self) -> list[str]:
+        """What still keeps the prediction from being sealed, one line each, in the kata's order."""
+        lines = [line for field in self._kata.fields if (line := self._lacks(field))]
+        if self.controls["certainty"].value is None:
+            lines.append("how sure you are")
+        if not self.controls["because"].value.strip():
+            lines.append("your reason")
+        return lines
+
+    def _lacks(self, field: Field) -> str:
+        value = self.controls[field.name].value
+        if value is None or value == "":
+            return field.label
+        try:
+            self._answer(field)
+        except BadPrediction:
+            return f"{field.label}: give {field.wanted}"
+        return ""
+
+    def _answer(self, field: Field) -> Any:
+        value = self.controls[field.name].value
+        return from_text(field, value) if field.kind == "integer" else value
+
+    def _tell(self) -> None:
+        missing = self.missing()
+        self.button.disabled = bool(missing)
+        if missing:
+            self._say(f"{len(missing)} still to answer; next: {missing[0]}")
+        else:
+            self._say("All answered. Sealing keeps it in your journal, as it is.")
+
+    def _say(self, text: str) -> None:
+        # A screen reader announces a change of what has the role of a status.
+        self.status.value = f'<div role="status">{theme.paragraph(theme.inline(text))}</div>'
+
+    def _clicked(self) -> None:
+        given = {field.name: self._answer(field) for field in self._kata.fields}
+        given |= {name: self.controls[name].value for name in ("certainty", "because")}
+        try:
+            whole(self._kata, given)
+            sealed = self._seal(**given)
+        except LabError as error:  # a locked journal, a full disk: the answers stay where they are
+            self._say(f"{type(error).__name__}: {error}")
+            return
+        self.button.disabled = True
+        if self._shown is not None:
+            self._shown.update(sealed)
+        self.box.close()
+
+
+def show_below(shell: Any, kata: Kata, seal: Callable[..., Sealed]) -> None:
+    """Show a form once the running cell has ended, so that it stands below the line that asks for it."""
+    form = PredictionForm(kata, seal)
+
+    def once(_result: object) -> None:
+        shell.events.unregister("post_run_cell", once)
+        form.show()
+
+    shell.events.register("post_run_cell", once)
+
+
+def _control(field: Field) -> Any:
+    """Native controls, each with a label of its own: a screen reader and the Tab key know them."""
+    if field.kind == "integer":
+        return widgets.Text(placeholder="a number", **_asking(field.label))
+    options = {"yes": True, "no": False} if field.kind == "boolean" else {one: one for one in field.choices}
+    return widgets.Dropdown(options=[("choose", None), *options.items()], value=None, **_asking(field.label))
+
+
+def _asking(question: str) -> dict[str, Any]:
+    """What gives a control its question."""
+    parts = question.split("`")
+    html = [f"<code>{escape(part)}</code>" if index % 2 else escape(part) for index, part in enumerate(parts)]
+    return {"description": "".join(html), "description_allow_html": True}

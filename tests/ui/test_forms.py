@@ -1,0 +1,166 @@
+"""The prediction form: open until all is answered, sealed in the journal, and never where nobody sits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from nbformat.v4 import new_code_cell
+
+from labkit.errors import StoreLocked
+from labkit.learning import katas
+from labkit.learning.katas import Field, Kata
+from labkit.learning.predict import CERTAINTIES, Sealed
+from labkit.ui import editions, forms, running
+from labkit.ui.forms import PredictionForm
+from labkit.ui.notebook import open_kata
+
+from .conftest import MODEL, ROOT
+
+CALL = "from labkit.ui.notebook import open_kata\nkata = open_kata('k03_missing_ack')\nkata.predict({})"
+BLANK = ", ".join(f"{name}=..." for name in ("payments_at_the_kill", "certainty", "because"))
+
+pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # of the tools' own
+
+
+@pytest.fixture
+def answers(kata: Kata) -> dict[str, Any]:
+    """The author's prediction as it is typed."""
+    return {name: str(answer) if isinstance(answer, int) else answer for name, answer in kata.author.items()}
+
+
+def fill(form: PredictionForm, answers: dict[str, Any]) -> None:
+    for name, answer in answers.items():
+        form.controls[name].value = answer
+
+
+def test_it_opens_when_all_is_answered_and_says_what_is_missing(kata: Kata, answers: dict[str, Any]) -> None:
+    form = PredictionForm(kata, open_kata(MODEL).predict)
+    seen = [form.status.value]
+    for name, answer in answers.items():
+        assert form.button.disabled
+        form.controls[name].value = answer
+        seen.append(form.status.value)
+
+    assert not form.button.disabled
+    assert "7 still to answer; next: Payments in the ledger when the worker has just died" in seen[0]
+    assert "2 still to answer; next: how sure you are" in seen[5]
+    assert "1 still to answer; next: your reason" in seen[6]
+    assert "All answered" in seen[7]
+
+
+@pytest.mark.parametrize("typed", ["", "one", "1.5", "9" * 40])
+def test_what_is_no_number_keeps_it_closed(kata: Kata, answers: dict[str, Any], typed: str) -> None:
+    form = PredictionForm(kata, open_kata(MODEL).predict)
+    fill(form, answers | {"payments_after_resume": typed})
+
+    assert form.button.disabled
+    assert "Payments after <code" in form.status.value
+
+
+def test_sealing_writes_the_journal_that_the_call_reads(kata: Kata, answers: dict[str, Any]) -> None:
+    form = PredictionForm(kata, open_kata(MODEL).predict)
+    fill(form, answers)
+    form.button.click()
+
+    sealed = open_kata(MODEL).predict(because=...)
+    assert sealed.prediction.answers["exit_code_with_new_key"] == kata.author["exit_code_with_new_key"]
+    assert (sealed.prediction_id, sealed.prediction.certainty) == (1, kata.author["certainty"])
+
+
+def test_what_cannot_be_sealed_stays_in_the_form(kata: Kata, answers: dict[str, Any]) -> None:
+    def locked(**_given: Any) -> Sealed:
+        raise StoreLocked("predictions.sqlite3 is locked", "close what holds it")
+
+    form = PredictionForm(kata, locked)
+    fill(form, answers)
+    form.button.click()
+
+    assert "StoreLocked: predictions.sqlite3 is locked" in form.status.value
+    assert form.controls["because"].value == kata.author["because"]
+    assert not form.button.disabled
+
+
+def test_every_kind_of_field_has_a_labelled_control(kata: Kata) -> None:
+    """Backticks become code, and nothing in a label becomes HTML."""
+    fields = (
+        Field("number", "integer", "How <many> after `resume`?"),
+        Field("either", "boolean", "Is it?"),
+        Field("which", "choice", "Which?", ("a", "b")),
+    )
+    form = PredictionForm(replace(kata, fields=fields), open_kata(MODEL).predict)
+    described = [control.description for control in form.controls.values()]
+
+    assert described[0] == "How &lt;many&gt; after <code>resume</code>?"
+    assert described[1:3] == ["Is it?", "Which?"]
+    assert all(described)
+    assert list(form.controls["certainty"].options) == list(forms.BANDS.items())
+    form.controls["either"].value = False
+    assert [line for line in form.missing() if "Is it?" in line] == []  # "no" is an answer
+
+
+def test_the_bands_are_the_journals() -> None:
+    assert tuple(forms.BANDS.values()) == CERTAINTIES
+
+
+def test_a_blank_cell_in_a_notebook_server_stops_and_shows_the_form(
+    shell: InteractiveShell, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The form stands once below its cell, and its text twin is a sentence."""
+    monkeypatch.setenv("JPY_SESSION_NAME", "k03.ipynb")
+    with capture_output() as captured:
+        result = shell.run_cell(CALL.format(BLANK))
+        after = shell.run_cell("1")
+
+    assert "use the form below, or fill in each ... and run the cell again" in str(result.error_in_exec)
+    assert "Traceback" not in captured.stdout + captured.stderr
+    [form] = [one.data for one in captured.outputs if "application/vnd.jupyter.widget-view+json" in one.data]
+    assert form["text/plain"] == forms.INSTEAD
+    assert after.success
+
+
+@pytest.mark.parametrize("why", ["no server", "no ipywidgets"])
+def test_without_a_server_or_widgets_it_is_the_line_alone(
+    shell: InteractiveShell, project: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    if why == "no server":
+        monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    else:
+        monkeypatch.setenv("JPY_SESSION_NAME", "k03.ipynb")
+        monkeypatch.delattr("labkit.ui.forms")
+        monkeypatch.delitem(sys.modules, "labkit.ui.forms")
+        monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with capture_output() as captured:
+        result = shell.run_cell(CALL.format(BLANK))
+
+    line = "no prediction is sealed for k03_missing_ack: fill in each ... and run the cell again"
+    assert str(result.error_in_exec) == line
+    assert captured.outputs == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("slug", katas.names(ROOT))
+def test_every_kata_runs_with_ipywidgets_absent(
+    slug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its import is blocked in the kernel; the solved lesson runs from the first cell to the last."""
+    (tmp_path / "ipywidgets.py").write_text("raise ImportError('blocked')\n", encoding="utf-8")
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    )
+    kata = katas.load(ROOT / "katas" / slug)
+    lesson = editions.lesson(kata)
+    lesson.cells.append(new_code_cell("import ipywidgets"))
+    executed = running.execute(lesson, kata.author, ROOT)
+
+    assert executed.problem == "ImportError: blocked"  # the last cell's, which shows that it was
+    [checked], [swept] = executed.results("checked"), executed.results("swept")
+    assert checked["contract_held"]
+    assert swept["passed"]
