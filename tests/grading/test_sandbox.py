@@ -47,7 +47,7 @@ def solution(slug: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slug", ["k03_missing_ack", "k17_tell_the_customer"])
+@pytest.mark.parametrize("slug", ["k03_missing_ack", "k14_the_allowance", "k17_tell_the_customer"])
 def test_a_sweep_is_the_same_with_and_without_a_sandbox(
     pool: SandboxedPool, tmp_path: Path, slug: str
 ) -> None:
