@@ -12,7 +12,8 @@ from nbformat import NotebookNode
 
 from labkit.errors import LabError
 from labkit.grading import engine
-from labkit.grading.stage import Stage, load_stage
+from labkit.grading.stage import load_stage
+from labkit.harness.pool import Pool
 from labkit.learning import predict
 from labkit.learning.katas import Kata
 from labkit.observations import Sweep
@@ -54,32 +55,38 @@ def _predictions(kata: Kata) -> Iterator[str]:
 def _exercise(kata: Kata) -> Iterator[str]:
     """The starter fails, the solution passes, every mutant is caught by the verdict that it names."""
     stage = load_stage(kata)
-    with TemporaryDirectory(prefix="lab-gate-") as folder:
-        if _grade(
-            stage, Path(folder) / "starter.py", _cell(editions.learner(kata), "exercise").source
-        ).passed:
+    with Pool() as pool, TemporaryDirectory(prefix="lab-gate-") as folder:
+        if engine.grade(stage, _answer(editions.learner(kata), folder), pool=pool).passed:
             yield "the starter passes"
-        solution = _grade(
-            stage, Path(folder) / "solution.py", _cell(editions.lesson(kata), "exercise").source
-        )
-        if not solution.passed:
-            yield f"the solution fails with {', '.join(sorted(solution.verdicts))}"
+        yield from _falls_short(engine.grade(stage, _answer(editions.lesson(kata), folder), pool=pool))
+        if not kata.mutants:
+            yield "there is no mutant"
+        for mutant in kata.mutants:
+            expected, sweep = author.caught_by(mutant), engine.grade(stage, mutant, pool=pool)
+            if sweep.passed or expected not in sweep.verdicts:
+                yield f"mutant {mutant.name} gives {', '.join(sorted(sweep.verdicts))} and not {expected}"
+
+
+def _depths(kata: Kata) -> Iterator[str]:
+    """The solution passes when the resume is killed too, and however often anything is killed."""
+    stage = load_stage(kata)
+    with Pool() as pool, TemporaryDirectory(prefix="lab-gate-") as folder:
+        solution = _answer(editions.lesson(kata), folder)
         for depth in ("2", "all"):
-            deeper = engine.grade(stage, Path(folder) / "solution.py", depth)
-            if not deeper.passed:
-                found = ", ".join((*sorted(deeper.verdicts), *deeper.problems))
-                yield f"the solution fails at depth {depth} with {found}"
-    if not kata.mutants:
-        yield "there is no mutant"
-    for mutant in kata.mutants:
-        expected, sweep = author.caught_by(mutant), engine.grade(stage, mutant)
-        if sweep.passed or expected not in sweep.verdicts:
-            yield f"mutant {mutant.name} gives {', '.join(sorted(sweep.verdicts))} and not {expected}"
+            yield from _falls_short(engine.grade(stage, solution, depth, pool))
 
 
-def _grade(stage: Stage, path: Path, source: str) -> Sweep:
-    path.write_text(source + "\n", encoding="utf-8")
-    return engine.grade(stage, path)
+def _falls_short(sweep: Sweep) -> Iterator[str]:
+    if not sweep.passed:
+        found = ", ".join((*sorted(sweep.verdicts), *sweep.problems))
+        yield f"the solution fails at depth {sweep.depth} with {found}"
+
+
+def _answer(notebook: NotebookNode, folder: str) -> Path:
+    """The exercise's cell as a file."""
+    path = Path(folder) / "answer.py"
+    path.write_text(_cell(notebook, "exercise").source + "\n", encoding="utf-8")
+    return path
 
 
 def _cell(notebook: NotebookNode, tag: str) -> NotebookNode:
@@ -180,6 +187,7 @@ def lines(source: str) -> int:
 QUESTIONS: dict[str, Callable[[Kata], Iterator[str]]] = {
     "predictions": _predictions,
     "exercise": _exercise,
+    "depths": _depths,
     "leaks": _leaks,
     "model notebook": _model,
     "built": _built,
