@@ -46,10 +46,7 @@ def grade(
 
     chosen = [series.find(name) for name in katas or series.names()]
     level = confinement.choose(sandbox)
-    if level == "rlimits" and os.getuid() != 0:
-        complain(
-            "no bubblewrap and not root: answers run as you, and may do what you may: install bubblewrap"
-        )
+    _warn_of(level)
     count = len(handed_in.read_class(submissions, chosen))
     with gradebook.opened(out) as book, SandboxedPool(level, jobs) as pool:
         with progress("grading", count * len(chosen)) as advance:
@@ -63,6 +60,13 @@ def grade(
         raise typer.Exit(3)
     if any(row.earned < row.possible for row in result.rows):
         raise typer.Exit(1)
+
+
+def _warn_of(level: str) -> None:
+    if level == "rlimits" and os.getuid() != 0:
+        complain(
+            "no bubblewrap and not root: answers run as you, and may do what you may: install bubblewrap"
+        )
 
 
 def _show(result: ClassResult, out: Path, as_json: bool) -> None:
