@@ -14,6 +14,7 @@ import typer
 from labkit.errors import HarnessError, UnknownName
 
 START = "notebooks/00_start_here.ipynb"
+NEWS = "@jupyterlab/apputils-extension:announcements"
 
 
 def register(app: typer.Typer) -> None:
@@ -52,8 +53,12 @@ def command(root: Path, port: int, browser: bool) -> list[str]:
 
 
 def environment(workspace: Path) -> dict[str, str]:
-    """What JupyterLab inherits: a kernel `python3` of this interpreter stands before any other of that name."""
-    kernel = workspace / ".jupyter" / "kernels" / "python3"
+    """What JupyterLab inherits: a kernel `python3` of this interpreter stands before any other of that name.
+
+    It asks for no news, and not whether it may.
+    """
+    own = workspace / ".jupyter"
+    kernel = own / "kernels" / "python3"
     kernel.mkdir(parents=True, exist_ok=True)
     spec = {
         "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
@@ -61,5 +66,11 @@ def environment(workspace: Path) -> dict[str, str]:
         "language": "python",
     }
     (kernel / "kernel.json").write_text(json.dumps(spec, indent=1), encoding="utf-8")
-    others = os.environ.get("JUPYTER_PATH")
-    return os.environ | {"JUPYTER_PATH": os.pathsep.join(filter(None, [str(kernel.parents[1]), others]))}
+    page = own / "labconfig" / "page_config.json"
+    page.parent.mkdir(exist_ok=True)
+    page.write_text(json.dumps({"disabledExtensions": {NEWS: True}}, indent=1), encoding="utf-8")
+    return os.environ | {name: _before(own, name) for name in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH")}
+
+
+def _before(folder: Path, variable: str) -> str:
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get(variable)]))

@@ -17,22 +17,23 @@ from IPython import display
 from labkit.errors import BadPrediction, LabError
 from labkit.learning.katas import Field, Kata
 from labkit.learning.predict import CERTAINTIES, Sealed, from_text, whole
-from labkit.ui import theme
+from labkit.ui import formatters, theme
 
 BANDS = dict(zip(("less than 67 % sure", "67 to 80 % sure", "more than 80 % sure"), CERTAINTIES, strict=True))
 HOW_SURE, WHY = "How sure are you of all of it?", "Why? In a sentence; a wrong one costs nothing."
+ON = "Sealed in your journal, and the gate is open: go on with the next cell, or Run All again."
 INSTEAD = "Here was the form for a prediction. Run this cell again to see it."
 # Every question stands above its control and wraps; colours are the page's own, light or dark.
 STYLE = f"""<style>
 .labkit-form {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
-.labkit-form > .widget-inline-hbox {{ flex-direction: column; align-items: flex-start; height: auto; width: auto; }}
+.labkit-form > .widget-inline-hbox {{ flex-direction: column; align-items: flex-start; height: auto; width: 100%; }}
 .labkit-form > .widget-inline-hbox > .widget-label {{
   font: 13px/1.5 {theme.FONT}; text-align: left; white-space: normal; width: auto; height: auto; max-width: none;
 }}
 .labkit-form > .widget-text > input {{ width: 9em; flex: none; }}
 .labkit-form > .widget-dropdown > select {{ width: 20em; flex: none; height: 28px; }}
 .labkit-form > .widget-textarea > textarea {{ width: min(44em, 95%); flex: none; }}
-.labkit-form .widget-radio-box {{ flex-flow: row wrap; gap: 0 24px; width: auto; height: auto; margin: 0; }}
+.labkit-form .widget-radio-box {{ flex-flow: row wrap; gap: 0 24px; width: 100%; max-width: none; height: auto; margin: 0; }}
 .labkit-form .widget-radio-box label {{ width: auto; }}
 .labkit-form :is(input, textarea, select, button):focus-visible {{ outline: 2px solid {theme.BLUE}; }}
 </style>"""
@@ -111,8 +112,17 @@ class PredictionForm:
             return
         self.button.disabled = True
         if self._shown is not None:
-            self._shown.update(sealed)
+            self._shown.update(_in_its_place(sealed), raw=True)
         self.box.close()
+
+
+def _in_its_place(sealed: Sealed) -> dict[str, Any]:
+    """What stands where the form was: the answers, and what to do with the stopped notebook."""
+    bundle = formatters.sealed(sealed)
+    return {
+        "text/plain": f"{ON}\n\n{bundle['text/plain']}",
+        "text/html": theme.note(escape(ON)) + bundle["text/html"],
+    }
 
 
 def show_below(shell: Any, kata: Kata, seal: Callable[..., Sealed]) -> None:
