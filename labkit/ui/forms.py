@@ -33,7 +33,7 @@ STYLE = f"""<style>
 .labkit-form > .widget-text > input {{ width: 9em; flex: none; }}
 .labkit-form > .widget-dropdown > select {{ width: 20em; flex: none; height: 28px; }}
 .labkit-form > .widget-textarea > textarea {{ width: min(44em, 95%); flex: none; }}
-.labkit-form .widget-radio-box {{ flex-flow: row wrap; gap: 0 24px; width: 100%; max-width: none; height: auto; margin: 0; }}
+.labkit-form .widget-radio-box {{ width: auto; max-width: none; height: auto; margin: 0; }}
 .labkit-form .widget-radio-box label {{ width: auto; }}
 .labkit-form :is(input, textarea, select, button):focus-visible {{ outline: 2px solid {theme.BLUE}; }}
 </style>"""
