@@ -14,8 +14,8 @@ import pandas as pd
 from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
 from labkit.learning.progress import SAYS
-from labkit.observations import Sweep
-from labkit.ui import checked, crashmap, theme, timeline
+from labkit.observations import PointResult, Sweep
+from labkit.ui import checked, crashmap, point, theme, timeline
 from labkit.ui.checked import RESULT_TYPE, Bundle
 from labkit.ui.seen import Seen, table_of
 from labkit.ui.series import Series
@@ -114,5 +114,6 @@ BUNDLES: dict[type, Callable[[Any], Bundle]] = {
     Seen: seen,
     Checked: checked.bundle,
     Sweep: swept,
+    PointResult: point.bundle,
     Series: series,
 }

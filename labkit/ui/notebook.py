@@ -8,31 +8,32 @@ everything works the same and prints nothing by itself.
 
 from __future__ import annotations
 
-import ast
-import functools
 import itertools
 import os
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
-from labkit.errors import BadOption, BadPrediction, NotSealed
+from labkit.errors import BadPrediction, NotSealed, UnknownName
+from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas, predict, progress
 from labkit.learning.check import Checked
 from labkit.learning.places import workspace_folder
 from labkit.learning.predict import Sealed
-from labkit.observations import Observation, Sweep
-from labkit.ui import answers, formatters, learner
+from labkit.observations import Observation, PointResult, Sweep
+from labkit.ui import answers, formatters, learner, parameters
 from labkit.ui.one_line import in_one_line
 from labkit.ui.seen import Seen
 from labkit.ui.series import Series, series_of
 from labkit.ui.source import show
+
+if TYPE_CHECKING:
+    from labkit.ui.scrubber import Scrubber
 
 __all__ = ["OpenKata", "open_kata", "series", "show"]
 
@@ -46,6 +47,7 @@ class OpenKata:
         self._workspace = workspace
         self._injected = injected
         self._runs: dict[str, Observation] = {}
+        self._swept: tuple[Path, Sweep] | None = None
 
     @in_one_line
     def predict(self, **given: Any) -> Sealed:
@@ -93,7 +95,9 @@ class OpenKata:
         """
         if handler is not None:
             path = answers.save(answers.source_of(handler, self._kata), self._kata, self._workspace)
-            return learner.sweep(self._stage, path, self._workspace).sweep
+            swept = learner.sweep(self._stage, path, self._workspace).sweep
+            self._swept = (path, swept)
+            return swept
         sealed = self._sealed("there is nothing to check", "seal your prediction first")
         with predict.journal(self._workspace) as journal:
             earlier = len(journal.all(self._kata.slug)) - 1
@@ -110,6 +114,25 @@ class OpenKata:
         checked = self.check()
         assert isinstance(checked, Checked)
         return checked
+
+    @in_one_line
+    def scrub(self, at: int | None = None) -> Scrubber | PointResult:
+        """Kill the answer that was checked last at one crash point, 0 for none; without `at` by a slider.
+
+        Raises:
+            UnknownName: no answer was checked since the kata was opened.
+            BadOption: there is no such point.
+        """
+        if self._swept is None:
+            raise UnknownName("there is no answer to kill", f"kata.check({self._kata.exercise}) first")
+        path, swept = self._swept
+        if at is not None:
+            return engine.repeat(self._stage, path, [at] if at else [])
+        try:
+            from labkit.ui.scrubber import Scrubber
+        except ImportError:
+            return swept.control  # there is no ipywidgets, and `at` does the same
+        return Scrubber(swept, lambda number: engine.repeat(self._stage, path, [number] if number else []))
 
     def _sealed_before(self) -> Sealed:
         by_call = "fill in each ... and run the cell again"
@@ -169,7 +192,7 @@ def open_kata(
     """
     stage = load_stage(katas.find(name))
     if (shell := _formatted()) is not None:
-        _refuse_unknown_parameters(shell)
+        parameters.refuse_unknown_parameters(shell)
     injected = None
     if predictions is not None:
         if not isinstance(predictions, Mapping):
@@ -177,7 +200,7 @@ def open_kata(
         injected = predict.whole(stage.kata, predictions)
     if workspace is None:
         throw_away = injected is not None and "LAB_WORKSPACE" not in os.environ
-        workspace = _throw_away() if throw_away else workspace_folder()
+        workspace = parameters.throw_away_workspace() if throw_away else workspace_folder()
     return OpenKata(stage, workspace, injected)
 
 
@@ -194,25 +217,3 @@ def _formatted() -> Any:
     if shell is not None:
         formatters.register(shell)
     return shell
-
-
-@functools.cache
-def _throw_away() -> Path:
-    folder = tempfile.TemporaryDirectory(prefix="lab-workspace-")
-    _KEPT.append(folder)  # it is removed with the last reference, at this process's end
-    return Path(folder.name)
-
-
-_KEPT: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def _refuse_unknown_parameters(shell: Any) -> None:
-    """Papermill only warns of a parameter that a notebook does not have; here it is an error."""
-    for cell in shell.user_ns.get("In", []):
-        if cell.startswith("# Parameters\n"):  # how papermill begins the cell that it injects
-            for node in ast.parse(cell).body:
-                names = [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
-                if unknown := [one for one in names if one != "predictions"]:
-                    raise BadOption(
-                        f"unknown parameter `{unknown[0]}`", "a kata's only parameter is `predictions`"
-                    )

@@ -197,7 +197,7 @@ def shot(page: Page, name: str, place: Locator | None = None) -> None:
 
 
 def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
-    """Stopped at the form, sealed, run, checked, restarted, a wrong answer mapped, a right one passed."""
+    """Stopped at the form, sealed, run, checked, restarted, a wrong answer mapped and scrubbed, a right one passed."""
     predict = cell(page, "kata.predict(")
     menu(page, "Run", "Run All Cells")
     form = predict.locator(".labkit-form")
@@ -255,14 +255,26 @@ def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
     expect(wrong.locator(".lk-cm")).to_contain_text("duplicate")
     shot(page, "6_wrong", wrong)
 
+    write(page, "kata.check(resume)", "kata.scrub()")
+    scrubbed = run(page, "kata.scrub()")
+    scrubbed.locator(".widget-readout").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("21")
+    page.keyboard.press("Enter")
+    expect(scrubbed.get_by_role("status")).to_contain_text("duplicate at 21 effect.committed")
+    scrubbed.get_by_role("slider").press("ArrowLeft")
+    expect(scrubbed.get_by_role("status")).to_contain_text("exactly_one at 20 COMMIT")
+    shot(page, "7_scrubbed", scrubbed)
+    write(page, "kata.scrub()", "kata.check(resume)")
+
     write(page, "def resume(world: World)", RIGHT)
     run(page, "def resume(world: World)")
     right = run(page, "kata.check(resume)")
     expect(right.locator(".lk-cm")).to_contain_text("pass")
     expect(right.locator(".lk-cm")).not_to_contain_text("duplicate")
-    shot(page, "7_right_light", right)
+    shot(page, "8_right_light", right)
     in_theme(page, "Dark")
-    shot(page, "7_right_dark", right)
+    shot(page, "8_right_dark", right)
 
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
     assert [url for url in asked if not url.startswith(("http", "ws", "data:", "blob:"))] == []

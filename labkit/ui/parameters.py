@@ -1,0 +1,37 @@
+"""What papermill gives a notebook: its parameters, and a workspace that goes with the run."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from labkit.errors import BadOption
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@functools.cache
+def throw_away_workspace() -> Path:
+    """A workspace of this process, removed at its end."""
+    folder = tempfile.TemporaryDirectory(prefix="lab-workspace-")
+    _KEPT.append(folder)  # it is removed with the last reference
+    return Path(folder.name)
+
+
+def refuse_unknown_parameters(shell: Any) -> None:
+    """Papermill only warns of a parameter that a notebook does not have; here it is an error.
+
+    Raises:
+        BadOption: the injected cell sets something else than `predictions`.
+    """
+    for cell in shell.user_ns.get("In", []):
+        if cell.startswith("# Parameters\n"):  # how papermill begins the cell that it injects
+            for node in ast.parse(cell).body:
+                names = [target.id for target in getattr(node, "targets", []) if isinstance(target, ast.Name)]
+                if unknown := [one for one in names if one != "predictions"]:
+                    raise BadOption(
+                        f"unknown parameter `{unknown[0]}`", "a kata's only parameter is `predictions`"
+                    )
