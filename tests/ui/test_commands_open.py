@@ -88,3 +88,13 @@ def test_another_kernelspec_of_that_name_is_passed_over(
 
     assert paths[1:] == ["/elsewhere"]
     assert kernel["argv"][0] == sys.executable
+
+
+def test_it_asks_for_no_news(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extension that would ask whether it may is off, and the user's own settings stay behind ours."""
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "/elsewhere")
+    paths = environment(tmp_path)["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    page = json.loads((Path(paths[0]) / "labconfig/page_config.json").read_text())
+
+    assert paths[1:] == ["/elsewhere"]
+    assert page == {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
