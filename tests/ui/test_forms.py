@@ -74,6 +74,24 @@ def test_sealing_writes_the_journal_that_the_call_reads(kata: Kata, answers: dic
     assert (sealed.prediction_id, sealed.prediction.certainty) == (1, kata.author["certainty"])
 
 
+def test_sealed_answers_take_the_forms_place_as_plain_html(
+    shell: InteractiveShell, kata: Kata, answers: dict[str, Any]
+) -> None:
+    """The notebook's file keeps them: no widget is needed to read them again."""
+    with capture_output() as captured:
+        form = PredictionForm(kata, open_kata(MODEL).predict)
+        form.show()
+        fill(form, answers | {"because": "<b>bold</b>"})
+        form.button.click()
+    shown, sealed = captured.outputs
+
+    assert "application/vnd.jupyter.widget-view+json" in shown.data
+    assert (sealed.update, sealed.transient) == (True, shown.transient)
+    assert sorted(sealed.data) == ["text/html", "text/plain"]
+    assert "go on with the next cell" in sealed.data["text/html"]
+    assert "&lt;b&gt;bold" in sealed.data["text/html"]
+
+
 def test_what_cannot_be_sealed_stays_in_the_form(kata: Kata, answers: dict[str, Any]) -> None:
     def locked(**_given: Any) -> Sealed:
         raise StoreLocked("predictions.sqlite3 is locked", "close what holds it")
