@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from labkit.grading import confinement
 from labkit.grading.confinement import Confinement, Level
+from labkit.harness.folders import scratch_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 
@@ -34,10 +33,7 @@ class SandboxedPool(Pool):
         self.deadline_s = deadline_s
         self.level = level
         self.limits = dict(limits or {})
-        shared_memory = Path("/dev/shm")  # noqa: S108  mkdtemp makes a private folder in it
-        self.home = Path(
-            tempfile.mkdtemp(prefix="lab-grade-", dir=shared_memory if shared_memory.is_dir() else None)
-        )
+        self.home = scratch_folder("lab-grade-")
         self.home.chmod(0o711)
         self.stage = confinement.build_stage(self.home / "stage")
 

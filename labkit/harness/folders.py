@@ -22,7 +22,12 @@ def require_empty(folder: Path) -> None:
         raise StoreUnwritable(f"{folder} cannot be made ({error.strerror})", "check the disk") from None
 
 
+def memory_folder() -> Path | None:
+    """Tmpfs where there is one, None for the usual place: SIGKILL keeps the page cache, so nothing is lost by it."""
+    shared_memory = Path("/dev/shm")  # noqa: S108  callers make a private folder in it
+    return shared_memory if shared_memory.is_dir() else None
+
+
 def scratch_folder(prefix: str = "lab-") -> Path:
-    """A new folder on tmpfs where there is one: SIGKILL keeps the page cache, so nothing is lost by it."""
-    shared_memory = Path("/dev/shm")  # noqa: S108  mkdtemp makes a private folder in it
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=shared_memory if shared_memory.is_dir() else None))
+    """A new private folder in memory where there is some."""
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=memory_folder()))

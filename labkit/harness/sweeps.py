@@ -15,6 +15,7 @@ from typing import Any
 
 from labkit.errors import BadHandler, BadOption
 from labkit.harness import closure
+from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.observations import CrashPoint, PointResult, Sweep, Verdict
@@ -191,5 +192,4 @@ def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
     """A folder for a sweep's worlds, on tmpfs where there is one."""
-    shared_memory = Path("/dev/shm")  # noqa: S108  TemporaryDirectory makes a private folder in it
-    return tempfile.TemporaryDirectory(prefix="lab-", dir=shared_memory if shared_memory.is_dir() else None)
+    return tempfile.TemporaryDirectory(prefix="lab-", dir=memory_folder())
