@@ -158,7 +158,9 @@ def watch(name: KataName, every: Every = 0.5) -> None:
     passed = False
     try:
         for _ in watching.saves(path, every):
-            passed = watching.checked(stage, path, workspace)
+            round_ = watching.checked(stage, path, workspace)
+            passed = round_.passed  # before it is shown: Ctrl-C after "Done" must find it
+            watching.show(round_)
     except KeyboardInterrupt:
         print_line("")
     if not passed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.errors import LabError
@@ -40,22 +41,31 @@ def is_settled(now: str | None, before: str | None, given: str | None) -> bool:
     return now is not None and now == before and now != given
 
 
-def checked(stage: Stage, answer: Path, workspace: Path) -> bool:
-    """One round: sweep the answer, say in a few lines what came of it, and return whether it passed.
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one check of the answer came to: its lines, and whether it passed."""
+
+    lines: tuple[str, ...]
+    passed: bool
+
+
+def checked(stage: Stage, answer: Path, workspace: Path) -> Round:
+    """One round: sweep the answer and put in a few lines what came of it.
 
     A file that cannot be swept, or a machine that fails, is a line too: the next save is a new round.
     """
-    slug = stage.kata.slug
     try:
         swept = learner.sweep(stage, answer, workspace)
     except LabError as error:
-        lines, passed = [f"not checked: {error}"], False
-    else:
-        lines, passed = told(swept, slug), swept.kept and swept.sweep.passed
-    for line in ["", *lines]:
+        return Round((f"not checked: {error}",), False)
+    return Round(tuple(told(swept, stage.kata.slug)), swept.kept and swept.sweep.passed)
+
+
+def show(round_: Round) -> None:
+    """Print a round at once, also where the output is a pipe."""
+    for line in ("", *round_.lines):
         print_line(line)
     sys.stdout.flush()
-    return passed
 
 
 def told(swept: learner.Swept, slug: str) -> list[str]:
