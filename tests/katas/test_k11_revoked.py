@@ -139,25 +139,6 @@ def test_all_four_cases_occur_and_the_solution_passes(swept: Swept, answers: dic
     assert len(commits_of(sweep)) == 4
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_the_solution_passes_every_pair_of_kills(swept: Swept, answers: dict[str, Path]) -> None:
-    sweep = swept(answers["solution"], "2")
-
-    assert sweep.passed, sweep.problems
-    assert {result.names for result in sweep.results} == {BOTH, ("refused", "exactly_one")}
-    assert {len(result.schedule) for result in sweep.results} == {2}
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_the_solution_is_right_for_any_number_of_kills(swept: Swept, answers: dict[str, Path]) -> None:
-    closure = swept(answers["solution"], "all").closure
-
-    assert closure is not None
-    assert (closure["closed"], closure["bad_finals"]) == (True, [])
-
-
 def test_the_starter_fails(swept: Swept, answers: dict[str, Path]) -> None:
     """It writes nothing, so that whatever was not noted before the crash is never noted."""
 
