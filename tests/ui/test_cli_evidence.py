@@ -10,7 +10,6 @@ import resource
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -300,20 +299,13 @@ def test_the_doctor_looks_at_a_folder_and_names_what_is_broken(lab: Lab, tmp_pat
 # --- lab itself -----------------------------------------------------------------------------
 
 
-def test_help_is_quick_and_loads_nothing_heavy(tmp_path: Path) -> None:
+def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     program = (
         "import sys; from labkit.ui.cli import main; assert main(['--help']) == 0\n"
         "print(sorted({'pandas', 'IPython', 'altair', 'drawsvg', 'jinja2', 'nbformat'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=DEADLINE_S)
     assert done.stdout.splitlines()[-1] == "[]"
-
-    took_s = []
-    for _ in range(3):  # the best of three: the machine may be busy
-        started_s = time.monotonic()
-        subprocess.run([LAB, "--help"], capture_output=True, check=True, timeout=DEADLINE_S)
-        took_s.append(time.monotonic() - started_s)
-    assert min(took_s) < 1.0
 
 
 def test_lab_alone_shows_its_help_and_its_version(lab: Lab) -> None:

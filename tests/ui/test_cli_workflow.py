@@ -380,7 +380,7 @@ def stopped_worker(lab: Lab, boundary: str) -> Iterator[subprocess.Popen[str]]:
         yield worker
     finally:
         worker.kill()
-        worker.communicate(timeout=10)
+        worker.communicate(timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +396,7 @@ def test_the_lock_spans_claim_call_and_acknowledgement(lab: Lab, processes: Lab,
         assert lab("show", "order-42", "--json").code == 0  # looking needs no lock
         assert lab.dump == before
         os.kill(worker.pid, signal.SIGKILL)
-        worker.wait(10)
+        worker.wait(60)
 
     assert (lab.resume().code, lab.effects) == (0, 1)
 
@@ -409,7 +409,7 @@ def test_a_stopped_process_keeps_the_lock(lab: Lab) -> None:
         os.kill(worker.pid, signal.SIGSTOP)
         assert lab.resume("--lock-timeout", "0.1").code == 3
         os.kill(worker.pid, signal.SIGCONT)
-        worker.communicate("go on\n", timeout=10)
+        worker.communicate("go on\n", timeout=60)
         assert worker.returncode == 0
 
     assert lab.effects == 1
