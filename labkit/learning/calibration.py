@@ -4,6 +4,9 @@ Feedback, never part of a grade.  A prediction's certainty counts for each of it
 score is the mean of (probability - outcome) squared: 0 is perfect, and an even chance said of
 everything scores 0.25 (G. W. Brier, Monthly Weather Review 78, 1950).  Few answers show nothing, so
 fewer than ten of a kind get no score.
+
+An answer counts for each belief (`beliefs.py`) that its question would show: the wrong answers that
+the kata explains name them.
 """
 
 from __future__ import annotations
@@ -12,8 +15,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from labkit.learning.beliefs import BELIEFS
 from labkit.learning.katas import PARTS, Answer, Kata
-from labkit.learning.predict import CERTAINTIES, Sealed
+from labkit.learning.predict import CERTAINTIES, Prediction, Sealed
 
 ENOUGH = 10  # answers; below this nothing is concluded
 # A band's limits, and the probability that it is taken for: the middle, and for the lowest an even chance.
@@ -23,7 +27,11 @@ Z = 1.96  # a 95 % interval
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One field of a prediction, its kata's rows known.  `why` explains a wrong answer, where it can."""
+    """One field of a prediction, its kata's rows known.
+
+    `why` explains a wrong answer and `belief` names what is behind it, each empty where the kata says
+    nothing.  `beliefs` are those that some wrong answer to this field shows.
+    """
 
     kata: str
     part: int
@@ -33,11 +41,13 @@ class Scored:
     observed: Answer
     certainty: str
     why: str
+    belief: str = ""
+    beliefs: tuple[str, ...] = ()
 
     @property
     def right(self) -> bool:
         """Whether the prediction came true; a boolean and a number are never the same."""
-        return type(self.predicted) is type(self.observed) and self.predicted == self.observed
+        return _same(self.predicted, self.observed)
 
     @property
     def error(self) -> float:
@@ -57,12 +67,27 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Group(Tally):
+    """The answers of one part of the series, or those that could show one belief, and their bands.
+
+    `believed` counts the answers that showed the belief.
+    """
+
+    bands: tuple[Tally, ...] = ()
+    believed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Review:
-    """What the first predictions show.  `wrong` and `again` begin with the surest errors."""
+    """What the first predictions show.
+
+    `beliefs` begin with the one that most answers showed, `wrong` and `again` with the surest errors.
+    """
 
     overall: Tally
     bands: tuple[Tally, ...]
-    parts: tuple[Tally, ...]
+    parts: tuple[Group, ...]
+    beliefs: tuple[Group, ...]
     wrong: tuple[Scored, ...]
     again: tuple[str, ...]
 
@@ -82,43 +107,87 @@ def review(
     """
     first = {one.kata: one for one in reversed(sealed)}
     latest = {one.kata: one for one in sealed}
-    scored = [one for kata in katas for one in scores(kata, first.get(kata.slug), observed)]
+    scored = [one for kata in katas for one in _scores(kata, first.get(kata.slug), observed)]
     wrong = sorted(
         (one for one in scored if not one.right), key=lambda one: -CERTAINTIES.index(one.certainty)
     )
     open_still = {
         kata.slug
         for kata in katas
-        if any(not one.right for one in scores(kata, latest.get(kata.slug), observed))
+        if any(not one.right for one in _scores(kata, latest.get(kata.slug), observed))
     }
     ranked = [*(one.kata for one in wrong), *sorted(open_still)]
     return Review(
         overall=tally("all", scored),
-        bands=tuple(
-            tally(band, [one for one in scored if one.certainty == band], band) for band in CERTAINTIES
-        ),
-        parts=tuple(
-            tally(f"{part} {PARTS[part]}", [one for one in scored if one.part == part])
-            for part in sorted({one.part for one in scored})
-        ),
+        bands=bands(scored),
+        parts=by_part(scored),
+        beliefs=by_belief(scored),
         wrong=tuple(wrong),
         again=tuple(slug for slug in dict.fromkeys(ranked) if slug in open_still),
     )
 
 
-def scores(kata: Kata, sealed: Sealed | None, observed: Mapping[str, Mapping[str, Answer]]) -> list[Scored]:
-    """A prediction's fields beside the rows; those that the kata asks no more, or never ran, are left out."""
-    if sealed is None:
-        return []
-    answers, true = sealed.prediction.answers, observed.get(kata.slug, {})
+def _scores(kata: Kata, sealed: Sealed | None, observed: Mapping[str, Mapping[str, Answer]]) -> list[Scored]:
+    return [] if sealed is None else scores(kata, sealed.prediction, observed.get(kata.slug, {}))
+
+
+def scores(kata: Kata, prediction: Prediction, true: Mapping[str, Answer]) -> list[Scored]:
+    """A prediction's fields beside the rows' answers; what is asked no more, or never ran, is left out."""
     return [
-        Scored(
-            kata.slug, kata.part, field.name, field.label, answers[field.name], true[field.name],
-            sealed.prediction.certainty, kata.misconception(field.name, answers[field.name]),
-        )
+        _scored(kata, field.name, prediction, true[field.name])
         for field in kata.fields
-        if field.name in answers and field.name in true
-    ]  # fmt: skip
+        if field.name in prediction.answers and field.name in true
+    ]
+
+
+def _scored(kata: Kata, field: str, prediction: Prediction, true: Answer) -> Scored:
+    answer = prediction.answers[field]
+    explained = [one for one in kata.misconceptions if one.field == field]
+    shown = [one.belief for one in explained if _same(one.answer, answer)]
+    return Scored(
+        kata=kata.slug,
+        part=kata.part,
+        field=field,
+        label=kata.field(field).label,
+        predicted=answer,
+        observed=true,
+        certainty=prediction.certainty,
+        why=kata.misconception(field, answer),
+        belief=shown[0] if shown else "",
+        beliefs=tuple(dict.fromkeys(one.belief for one in explained if one.belief)),
+    )
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def by_part(scored: Sequence[Scored]) -> tuple[Group, ...]:
+    """The answers by part of the series, in its order."""
+    found = []
+    for part in sorted({one.part for one in scored}):
+        its = [one for one in scored if one.part == part]
+        found.append(_group(f"{part} {PARTS[part]}", its))
+    return tuple(found)
+
+
+def by_belief(scored: Sequence[Scored]) -> tuple[Group, ...]:
+    """The answers by the belief that their question would show, what was most believed first."""
+    found = []
+    for belief, sentence in BELIEFS.items():
+        if its := [one for one in scored if belief in one.beliefs]:
+            found.append(_group(sentence, its, sum(one.belief == belief for one in its)))
+    return tuple(sorted(found, key=lambda one: -one.believed))
+
+
+def _group(name: str, scored: Sequence[Scored], believed: int = 0) -> Group:
+    whole = tally(name, scored)
+    return Group(name, whole.answers, whole.right, whole.brier, bands=bands(scored), believed=believed)
+
+
+def bands(scored: Sequence[Scored]) -> tuple[Tally, ...]:
+    """The answers by how sure they were, the least sure first."""
+    return tuple(tally(band, [one for one in scored if one.certainty == band], band) for band in CERTAINTIES)
 
 
 def tally(name: str, scored: Sequence[Scored], band: str | None = None) -> Tally:

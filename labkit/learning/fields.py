@@ -59,6 +59,10 @@ class Section:
             raise self._wrong(name, value, f"one of {', '.join(choices)}")
         return str(value)
 
+    def choice_or_none(self, name: str, choices: tuple[str, ...]) -> str:
+        """The same for a field that may be missing, which is empty then.  Raises: BadKata."""
+        return self.choice(name, choices) if name in self._left else ""
+
     def table(self, name: str) -> dict[str, Any]:
         """A table, unread.  Raises: BadKata."""
         value = self.value(name)

@@ -15,6 +15,7 @@ from typing import Any
 
 from labkit.boundaries import Boundary
 from labkit.errors import BadKata, UnknownName
+from labkit.learning.beliefs import BELIEFS
 from labkit.learning.fields import Section
 from labkit.learning.places import project_folder
 
@@ -60,11 +61,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Misconception:
-    """Why somebody answers `answer` in `field`, and what is true instead."""
+    """Why somebody answers `answer` in `field`, and what is true.  `belief` is a name from BELIEFS, or empty."""
 
     field: str
     answer: Answer
     because: str
+    belief: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +196,9 @@ def _misconception(section: Section, fields: tuple[Field, ...]) -> Misconception
     answer = section.value("answer")
     if not field.accepts(answer):
         raise BadKata(f"{section.source} field `answer` is {answer!r}", f"give {field.wanted}")
-    because = section.text("because")
+    because, belief = section.text("because"), section.choice_or_none("belief", tuple(BELIEFS))
     section.nothing_else()
-    return Misconception(field.name, answer, because)
+    return Misconception(field.name, answer, because, belief)
 
 
 def load_module(kata: Kata, name: str) -> ModuleType:

@@ -10,10 +10,10 @@ import pytest
 
 from labkit.learning import calibration
 from labkit.learning.calibration import Tally
-from labkit.learning.katas import Kata
+from labkit.learning.katas import Answer, Kata, Misconception
 from labkit.learning.predict import Prediction, Sealed
 
-TRUE = {"effects": 1, "finished": True, "who": "ledger"}
+TRUE: dict[str, Answer] = {"effects": 1, "finished": True, "who": "ledger"}
 
 
 def several(kata: Kata, count: int) -> list[Kata]:
@@ -93,6 +93,43 @@ def test_the_surest_errors_come_first_each_with_its_misconception(kata: Kata) ->
         ("k01_small", "effects", "One call, one effect."),
     ]
     assert found.again == ("k03_small", "k02_small", "k01_small")
+
+
+BELIEFS = (
+    Misconception("effects", 2, "One call, one effect.", "again"),
+    Misconception("effects", 0, "It stands.", "taken_back"),
+    Misconception("who", "journal", "It only believes.", "silence"),
+    Misconception("finished", False, "It did."),
+)
+
+
+def test_an_answer_counts_for_every_belief_that_its_question_would_show(kata: Kata) -> None:
+    """Twelve katas ask for the effects: two answers show one belief, one another, one none that is known."""
+    katas = several(replace(kata, misconceptions=BELIEFS), 12)
+    journal = [sealed(one) for one in katas]
+    for number, answer in ((0, 2), (1, 0), (2, 2), (3, 9)):
+        journal[number] = sealed(katas[number], "<67", effects=answer)
+
+    again, taken_back, silence = calibration.review(katas, journal, rows_of(katas)).beliefs
+
+    assert (again.name, again.believed) == ("who runs it again does it again", 2)
+    assert (taken_back.believed, silence.believed) == (1, 0)
+    assert (again.answers, again.right) == (taken_back.answers, taken_back.right) == (12, 8)
+    assert again.brier == pytest.approx((4 * 0.25 + 8 * 0.01) / 12)
+    assert [(band.name, band.answers, band.right) for band in again.bands] == [
+        ("<67", 4, 0),
+        ("67-80", 0, 0),
+        (">80", 8, 8),
+    ]
+
+
+def test_a_part_has_its_own_bands(kata: Kata) -> None:
+    katas = several(kata, 3)
+
+    two, one = calibration.review(katas, [sealed(one) for one in katas], rows_of(katas)).parts[::-1]
+
+    assert (one.name, one.answers, one.brier) == ("1 One boundary at a time", 3, None)
+    assert [(band.name, band.answers) for band in two.bands] == [("<67", 0), ("67-80", 0), (">80", 6)]
 
 
 def test_what_was_never_run_is_not_scored(kata: Kata) -> None:

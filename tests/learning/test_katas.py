@@ -11,6 +11,8 @@ from labkit.errors import BadKata, UnknownName
 from labkit.learning import katas
 from labkit.learning.katas import Kata
 
+ROOT = Path(__file__).parents[2]
+
 
 def test_a_whole_folder_is_a_kata(kata: Kata) -> None:
     assert (kata.slug, kata.part, kata.minutes, kata.points) == ("k01_small", 1, 20, 10)
@@ -41,6 +43,7 @@ SPOILT = {
         "field `field` is 'causes'",
     ),
     "a misconception is of another kind": ("answer = 2", 'answer = "2"', "field `answer` is '2'"),
+    "a belief is unknown": ("answer = 2", 'answer = 2\nbelief = "agian"', "field `belief` is 'agian'"),
     "the author is missing": ("[author]", "[writer]", "lacks the field `author`"),
     "a boundary is unknown": ("effect.committed", "effect.comitted", "field `boundary` is 'effect.comitted'"),
     "an exercise is no name": (
@@ -63,6 +66,14 @@ def test_a_spoilt_file_is_named_with_its_field(kata_folder: Path, old: str, new:
         katas.load(kata_folder)
     assert raised.value.message.startswith("k01_small/kata.toml")
     assert raised.value.cure
+
+
+@pytest.mark.parametrize("slug", katas.names(ROOT))
+def test_every_wrong_answer_that_is_explained_names_its_belief(slug: str) -> None:
+    """Else it would be missing, without a word, where a learner's answers are counted by belief."""
+    kata = katas.load(ROOT / "katas" / slug)
+
+    assert [one for one in kata.misconceptions if not one.belief] == []
 
 
 def test_a_missing_file_is_named(kata_folder: Path) -> None:
