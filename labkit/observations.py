@@ -145,6 +145,21 @@ class PointResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """One schedule carried out by itself: what it cost, and all that was seen of it.
+
+    `points` is the stream of the fault-free first run, `source` the text of the first worker's file.
+    `observation` has the rows after the first run and after the resume; None where the trial could not
+    be judged, or where the rows are no labkit world's.
+    """
+
+    result: PointResult
+    points: tuple[CrashPoint, ...]
+    source: str
+    observation: Observation | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """A handler killed at every crash point.
 

@@ -16,7 +16,7 @@ from labkit.harness.sweeps import Progress, quietly
 from labkit.harness.trials import Handler, Scenario
 from labkit.learning.katas import Kata
 from labkit.learning.places import relative
-from labkit.observations import PointResult, Sweep
+from labkit.observations import PointResult, Sweep, Trial
 
 CLOSED_SET = "labkit.learning.judge:judge"
 DURABLE = ("boundary", "statement")
@@ -49,10 +49,21 @@ def repeat(stage: Stage, answer: Path, schedule: Sequence[int], pool: Pool | Non
     """One trial of the kata's exercise: run i is killed at its point `schedule[i - 1]`; empty: no kill.
 
     Raises:
+        As `trial`.
+    """
+    return trial(stage, answer, schedule, pool).result
+
+
+def trial(stage: Stage, answer: Path, schedule: Sequence[int], pool: Pool | None = None) -> Trial:
+    """The same trial with all that was seen of it: the processes, and the rows at the kill and at the end.
+
+    Raises:
+        BadOption: there is no such crash point.
         BadHandler, HarnessError: as a sweep.
     """
     with _prepared(stage, answer, pool) as (job, workers):
-        return _repeatable(stage.kata, answer, sweeps.repeat(job, workers, schedule))
+        found = sweeps.trial(job, workers, schedule)
+    return replace(found, result=_repeatable(stage.kata, answer, found.result))
 
 
 @contextmanager

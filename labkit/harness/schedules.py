@@ -169,13 +169,20 @@ def finish_and_judge(
     job: SweepJob, folder: Path, runs: list[ProcessRun], points: Sequence[CrashPoint]
 ) -> dict[str, Any]:
     """Resume to the end, judge, and describe the result as plain JSON (a `PointResult`)."""
+    return finish(job, folder, runs, points)[0]
+
+
+def finish(
+    job: SweepJob, folder: Path, runs: list[ProcessRun], points: Sequence[CrashPoint]
+) -> tuple[dict[str, Any], Observation]:
+    """Resume to the end and judge: the result as `finish_and_judge` gives it, and what was judged."""
     history = [point.number for point in points]
     before = fingerprint(folder)
     later, final, cut = resume_to_the_end(job, folder, len(runs) + 1, history)
     everything = (*runs, *later)
     observation = observe(job, folder, history, everything, final)
     outcome, explanation = cut or ("judged", last_words(later))
-    return {
+    result = {
         "schedule": [asdict(point) for point in points],
         "outcome": outcome,
         "verdicts": [asdict(verdict) for verdict in judge_of(job)(observation)],
@@ -187,3 +194,4 @@ def finish_and_judge(
         "explanation": explanation,
         "recovery_worked": before != fingerprint(folder),
     }
+    return result, observation

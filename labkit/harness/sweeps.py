@@ -18,7 +18,7 @@ from labkit.harness import closure
 from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
-from labkit.observations import CrashPoint, PointResult, Sweep, Verdict
+from labkit.observations import CrashPoint, Observation, PointResult, ProcessRun, Sweep, Trial, Verdict
 
 Progress = Callable[[int, int], None]
 MOST_TIMEOUTS = 6  # after so many points past their deadline the rest is not attempted, and says so
@@ -69,6 +69,15 @@ def repeat(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> PointResult:
     """One schedule by itself: run i meets the fault at its point `schedule[i - 1]`; empty: no fault.
 
     Raises:
+        As `trial`.
+    """
+    return trial(job, pool, schedule).result
+
+
+def trial(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> Trial:
+    """The same schedule, with all that was seen of it.
+
+    Raises:
         BadOption: the run without faults has no point of the first number.
         BadHandler, HarnessError: as a sweep.
     """
@@ -80,7 +89,10 @@ def repeat(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> PointResult:
             f"choose from 1 to {len(control['points'])}, as the sweep shows",
         )
     job = with_intents_of(job, control)
-    return result_of(job, pool.one("kill_schedule", job.as_json, list(schedule)) if schedule else control)
+    answer = pool.one("kill_schedule", job.as_json, list(schedule))
+    points = tuple(CrashPoint(**point) for point in control["points"])
+    source = Path(job.first[0]).read_text(encoding="utf-8")
+    return Trial(result_of(job, answer), points, source, observation_of(job, answer))
 
 
 def require_visible(job: SweepJob, control: dict[str, Any]) -> None:
@@ -188,6 +200,19 @@ def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
         command=closure.command(job, [point.number for point in schedule]),
         explanation=answer["explanation"],
     )
+
+
+def observation_of(job: SweepJob, answer: dict[str, Any]) -> Observation | None:
+    """What was seen of one schedule; None where it could not be judged, or the rows are not labkit's."""
+    seen = answer.get("seen")
+    if seen is None or job.world != "labkit":
+        return None
+    runs = tuple(ProcessRun(**run) for run in seen["runs"])
+    verdicts = tuple(Verdict(**verdict) for verdict in answer["verdicts"])
+    return Observation(
+        job.scenario, seen["fault"], job.intents, runs, seen["interruption"], seen["final"],
+        interventions=job.interventions if answer["schedule"] else (), verdicts=verdicts,
+    )  # fmt: skip
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:

@@ -6,13 +6,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from labkit.harness import schedules, unseen
+from labkit.harness import schedules, snapshots, unseen
 from labkit.harness.edges import run_from
 from labkit.harness.jobs import SweepJob, clone
-from labkit.observations import CrashPoint, ProcessRun
+from labkit.observations import CrashPoint, ProcessRun, Snapshot
 
 
 @contextmanager
@@ -87,20 +88,28 @@ def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[d
 
 
 def kill_schedule(job: SweepJob, numbers: list[int]) -> dict[str, Any]:
-    """One schedule of any length: run i is killed at its point `numbers[i - 1]`, then all is resumed."""
+    """One schedule of any length: run i is killed at its point `numbers[i - 1]`, then all is resumed.
+
+    Without numbers nothing is killed.  `seen` has every run and, of a labkit world, the rows after the
+    first run (copied, so that looking changes nothing) and at the end.
+    """
     runs: list[ProcessRun] = []
     met: list[CrashPoint] = []
+    interruption: Snapshot | None = None
     with world_of(job) as folder:
-        for run_number, at in enumerate(numbers, start=1):
+        for run_number, at in enumerate(numbers or [0], start=1):
             ran = schedules.run_faulty(job, folder, run_number, at, numbers[: run_number - 1])
-            outcome, why = schedules.how_it_fell(job, ran, at, None)
+            outcome, why = schedules.how_it_fell(job, ran, at, None) if at else ("judged", "")
             met += [point for point in ran.points if point.number == at]
             runs += [ran.run, ran.takeover] if ran.takeover else [ran.run]
             if outcome != "judged":
                 return unjudged(met, outcome, why)
-            if run_number == 1:
+            if run_number == 1 and job.world == "labkit":
+                interruption = snapshots.snapshot(folder)
+            if run_number == 1 and at:
                 schedules.intervene(job, folder)
-        return schedules.finish_and_judge(job, folder, runs, met)
+        result, observation = schedules.finish(job, folder, runs, met)
+    return result | {"seen": asdict(replace(observation, interruption=interruption))}
 
 
 def kill_each(job: SweepJob, numbers: list[int], expected: list[dict[str, Any]]) -> int:
