@@ -7,18 +7,18 @@ again in another kata.
 from __future__ import annotations
 
 BELIEFS = {
-    "taken_back": "what comes later takes back what was committed",
-    "again": "who runs it again does it again",
-    "silence": "what was not noted did not happen",
+    "taken_back": "what comes later takes back a commit",
+    "again": "running it again does it again",
+    "silence": "what nobody noted did not happen",
     "together": "two stores change in one commit",
     "begun": "what was begun counts before its commit",
-    "moment": "a later moment, or another process, is meant",
-    "flag": "one record answers more questions than its own",
-    "order": "the provider knows an order again without its key",
-    "key": "a known key gets the old receipt, whatever is asked under it",
-    "change": "a changed request is a new order, also under the old key",
+    "moment": "one moment or process taken for another",
+    "flag": "one record answers other questions too",
+    "order": "an order is known again without its key",
+    "key": "a known key gets the old receipt, always",
+    "change": "a changed order is a new one, key or not",
     "plan": "what was planned is allowed",
-    "precedence": "today's rule is asked before what is recorded",
-    "room": "a new key makes new room in an allowance",
-    "exit_code": "an exit code says what happened in the world",
-}
+    "precedence": "today's rule goes before the record",
+    "room": "a new key makes new room",
+    "exit_code": "an exit code tells of the effect",
+}  # at most 40 characters each: they head the rows of a table

@@ -207,7 +207,7 @@ def conclusion(band: str, count: int, right: int) -> str:
         return "surer than right"
     if low > most:
         return "righter than sure"
-    return "no difference that chance would not make"
+    return "no difference shown"
 
 
 def wilson(count: int, right: int) -> tuple[float, float]:
