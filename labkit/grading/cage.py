@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import HarnessError
-from labkit.grading.caged import CagedChild, Lent
+from labkit.grading.caged import CagedChild
 from labkit.grading.confinement import Confinement, command_of, first_user_id
+from labkit.grading.lent import Lent
 from labkit.harness import launchers
 from labkit.harness.child import ChildSpec
 from labkit.harness.piped import PipedChild, Pipes

@@ -5,73 +5,24 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import shutil
 import signal
 import socket
-import stat
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from labkit.errors import HarnessError
+from labkit.grading.lent import MOST_WORLD_BYTES, MOST_WORLD_FILES, Lent
 from labkit.harness.child import ChildSpec
 from labkit.harness.piped import BOUNDARY_DEADLINE_S, PipedChild, Pipes
 from labkit.observations import ProcessRun
 from labkit.providers.served import LedgerServer
 
 MOST_OUTPUT_BYTES = 1024 * 1024
-MOST_WORLD_BYTES = 32 * 1024 * 1024
-MOST_WORLD_FILES = 64
 MOST_MESSAGE_CHARACTERS = 20_000
 LOOK_EVERY_S = 0.05
 REAP_S = 10.0
-
-
-@dataclass(slots=True)
-class Lent:
-    """A world whose files are in the sandbox: where they came from, and how many children use them."""
-
-    folder: Path
-    inside: Path
-    served: Path
-    kept: frozenset[str]
-    returned: Callable[[], object]
-    users: int = 0
-
-    def take_back(self) -> str | None:
-        """Bring the plain files back and leave everything else; what was odd about it, None where nothing."""
-        self.users -= 1
-        if self.users:
-            return None
-        odd = None
-        for path in sorted(self.inside.iterdir()):
-            mode = path.lstat()
-            if path.name in self.kept:
-                continue
-            if stat.S_ISREG(mode.st_mode) and mode.st_nlink == 1:
-                path.chmod(0o600)
-                path.replace(self.folder / path.name)
-            elif path.name != "__pycache__":
-                odd = f"{path.name[:80]!r} is a link or no plain file"
-        shutil.rmtree(self.inside, ignore_errors=True)
-        shutil.rmtree(self.served, ignore_errors=True)
-        self.returned()
-        return odd
-
-    def size(self) -> tuple[int, int]:
-        """How many files lie in it and how many bytes they have."""
-        files = size = 0
-        for root, _folders, names in os.walk(self.inside):
-            for name in names:
-                with suppress(OSError):
-                    size += os.lstat(Path(root) / name).st_blocks * 512
-                files += 1
-            if files > MOST_WORLD_FILES:
-                break
-        return files, size
 
 
 class CagedChild(PipedChild):

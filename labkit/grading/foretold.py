@@ -18,7 +18,10 @@ MOST_PREDICTIONS = 10_000
 
 
 def read(content: bytes | None, katas: list[Kata]) -> tuple[dict[str, Prediction], str]:
-    """The last whole prediction for each kata, and a note where the file cannot be used."""
+    """The first whole prediction for each kata, and a note where the file cannot be used.
+
+    A later one may have been made with the rows in sight.
+    """
     if content is None:
         return {}, ""
     try:
@@ -30,7 +33,7 @@ def read(content: bytes | None, katas: list[Kata]) -> tuple[dict[str, Prediction
     for sealed in found:
         kata = asked.get(sealed.kata)
         if kata is not None and is_whole(kata, sealed.prediction):
-            whole[sealed.kata] = sealed.prediction
+            whole.setdefault(sealed.kata, sealed.prediction)
     return whole, ""
 
 

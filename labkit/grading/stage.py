@@ -64,9 +64,13 @@ class Stage:
         Raises:
             UnknownName: a run has not been carried out yet.
         """
+        self.require_all(runs)
+        return compare(self.kata, prediction, self.observed(runs), contract_of(self.contract, runs))
+
+    def require_all(self, runs: Runs) -> None:
+        """Ask for the runs first.  Raises: UnknownName: one has not been carried out yet."""
         if missing := [name for name in self.runs if name not in runs]:
             raise UnknownName(f"run {missing[0]} has not been carried out", "run the cells above first")
-        return compare(self.kata, prediction, self.observed(runs), contract_of(self.contract, runs))
 
     def _run(self, name: str) -> tuple[Scenario, Crash]:
         if name not in self.runs:

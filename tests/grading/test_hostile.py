@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit.grading import confinement, gradebook
+from labkit.grading import confinement, engine, gradebook
 from labkit.grading.cells import attempted
 from labkit.grading.classroom import Classroom
 from labkit.grading.confinement import Level
@@ -75,6 +75,21 @@ def test_it_earns_nothing_and_leaves_nothing(classroom: Classroom, answer: Path)
     assert outcome != "infra_error"
     if os.getuid() == 0:
         assert survivors(classroom.pool) == set()
+
+
+def test_a_store_that_is_opened_deletes_no_file_of_the_machine(classroom: Classroom, tmp_path: Path) -> None:
+    """SQLite would, for a journal that names one, with the rights of whoever opens the store."""
+    victim, answer = tmp_path / "of-the-teacher", tmp_path / "answer.py"
+    victim.write_text("precious", encoding="utf-8")
+    source = Path(__file__).parent / "hostile" / "deletes_by_super_journal.py"
+    answer.write_text(
+        source.read_text(encoding="utf-8").replace("/tmp/of-the-teacher", str(victim)), encoding="utf-8"
+    )
+
+    result = engine.repeat(classroom.stages[KATA.slug], answer, [5], classroom.pool)
+
+    assert (result.outcome, victim.exists()) == ("tampered", True)
+    assert "names another file to be deleted" in result.explanation
 
 
 def test_a_neighbour_is_not_disturbed_by_all_of_them(classroom: Classroom) -> None:
