@@ -6,10 +6,13 @@ import statistics
 from collections import Counter
 from typing import Any
 
+from markupsafe import Markup
+
 from labkit.grading.classroom import ClassResult, Row
+from labkit.learning.calibration import Scored, by_belief, scores
+from labkit.learning.calibration import bands as bands_of
 from labkit.learning.katas import Kata
-from labkit.learning.predict import CERTAINTIES
-from labkit.ui import theme
+from labkit.ui import calibration_plot, theme
 from labkit.ui.feedback import template
 
 MOST_PLACES = 12
@@ -18,6 +21,8 @@ BINS = 10
 
 def page(result: ClassResult) -> str:
     """The page's HTML.  It refers to nothing outside itself."""
+    scored = foretold(result)
+    bands = bands_of(scored)
     return template("class.html").render(
         result=result,
         rows=[
@@ -26,7 +31,10 @@ def page(result: ClassResult) -> str:
         bins=distribution(result),
         failed=most_failed(result),
         beliefs=[(kata, misconceptions(kata, result)) for kata in result.katas],
-        calibration=calibration(result),
+        bands=bands,
+        plot=Markup(calibration_plot.as_svg(bands)),  # noqa: S704  escaped there
+        declined=calibration_plot.declined(bands),
+        shared=[one for one in by_belief(scored) if one.believed],
         outliers=outliers(result),
         theme=theme,
     )
@@ -77,18 +85,15 @@ def misconceptions(kata: Kata, result: ClassResult) -> list[dict[str, Any]]:
     return found
 
 
-def calibration(result: ClassResult) -> list[tuple[str, int, int]]:
-    """Each band of certainty: fields that came out right, and fields that were predicted, over all katas."""
-    right: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
-    for row in result.rows:
-        for slug, prediction in row.predictions.items():
-            truth = result.truths[slug]
-            right[prediction.certainty] += sum(
-                answer == truth[name] for name, answer in prediction.answers.items()
-            )
-            asked[prediction.certainty] += len(prediction.answers)
-    return [(band, right[band], asked[band]) for band in CERTAINTIES]
+def foretold(result: ClassResult) -> list[Scored]:
+    """Everything that was predicted in the class, beside what the katas' runs showed."""
+    return [
+        one
+        for row in result.rows
+        for kata in result.katas
+        if kata.slug in row.predictions
+        for one in scores(kata, row.predictions[kata.slug], result.truths[kata.slug])
+    ]
 
 
 def outliers(result: ClassResult) -> list[tuple[Row, str]]:

@@ -36,7 +36,8 @@ def imported(path: Path) -> set[str]:
 
 def reached(starts: Iterable[Path]) -> set[str]:
     """Every module of labkit that can be imported from these files on, at any remove."""
-    files, names = list(starts), set()
+    files = list(starts)
+    names: set[str] = set()
     while files:
         for name in imported(files.pop()) - names:
             names.add(name)
