@@ -15,17 +15,12 @@ from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
 from labkit.learning.progress import SAYS
 from labkit.observations import PointResult, Sweep
-from labkit.ui import checked, crashmap, point, theme, timeline
+from labkit.ui import checked, crashmap, point, row_tables, theme, timeline
 from labkit.ui.checked import RESULT_TYPE, Bundle
-from labkit.ui.seen import Seen, table_of
+from labkit.ui.point import SeenTrial
+from labkit.ui.seen import Seen
 from labkit.ui.series import Series
 from labkit.ui.source import Source
-from labkit.ui.story import JOURNAL
-from labkit.values import NO_CURRENCY
-
-EFFECT = ["effect_id", "operation_id", "amount_minor", "currency", "committed_at_ms"]
-MOVES_NO_MONEY = ["effect_id", "operation_id", "details", "committed_at_ms"]
-CHECKPOINT = ["step", "operation_id", "effect_id", "at_ms"]
 
 
 def register(shell: Any) -> None:
@@ -60,35 +55,10 @@ def seen(value: Seen) -> Bundle:
     """A run: the timeline, then the rows that matter at each look."""
     story = value.story
     moments = [("at the interruption", value.observation.interruption)] if len(story.cuts) > 1 else []
-    plain, html = [timeline.as_text(story)], [timeline.as_svg(story)]
-    for label, rows in [*moments, ("at the end", value.observation.final)]:
-        assert rows is not None
-        effects = [(lane, table_of(rows, lane, "effects")) for lane in story.ledgers]
-        tables = [(f"{lane}.effects", frame, _effect_columns(frame)) for lane, frame in effects]
-        tables.append(("journal.checkpoints", table_of(rows, JOURNAL, "checkpoints"), CHECKPOINT))
-        plain += [f"{label}, {name}:\n{_plain(frame, columns)}" for name, frame, columns in tables]
-        cells = "".join(_frame(f"{label}: <b>{name}</b>", frame, columns) for name, frame, columns in tables)
-        html.append(f'<div style="display:flex; flex-wrap:wrap; gap:8px 40px">{cells}</div>')
+    looks = [(label, rows) for label, rows in moments if rows] + [("at the end", value.observation.final)]
+    plain = [timeline.as_text(story), *row_tables.plain(looks, story.ledgers)]
+    html = [timeline.as_svg(story), *row_tables.html(looks, story.ledgers)]
     return {"text/plain": "\n\n".join(plain), "text/html": "\n".join(html)}
-
-
-def _effect_columns(frame: pd.DataFrame) -> list[str]:
-    """What matters of a ledger's effects: the money, or what was sent where there is none."""
-    return EFFECT if frame.empty or any(frame["currency"] != NO_CURRENCY) else MOVES_NO_MONEY
-
-
-def _plain(frame: pd.DataFrame, columns: list[str]) -> str:
-    return "no row" if frame.empty else str(frame[columns].to_string(index=False))
-
-
-def _frame(title: str, frame: pd.DataFrame, columns: list[str]) -> str:
-    rows = (
-        [tuple(escape(str(value)) for value in row) for row in frame[columns].itertuples(index=False)]
-        if len(frame)
-        else []
-    )
-    body = theme.table(tuple(columns), rows) if rows else theme.paragraph("<i>no row</i>")
-    return f"<div>{theme.paragraph(title)}{body}</div>"
 
 
 def swept(value: Sweep) -> Bundle:
@@ -114,6 +84,7 @@ BUNDLES: dict[type, Callable[[Any], Bundle]] = {
     Seen: seen,
     Checked: checked.bundle,
     Sweep: swept,
-    PointResult: point.bundle,
+    PointResult: point.result_bundle,
+    SeenTrial: point.bundle,
     Series: series,
 }

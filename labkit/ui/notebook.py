@@ -25,9 +25,10 @@ from labkit.learning import katas, predict, progress
 from labkit.learning.check import Checked
 from labkit.learning.places import workspace_folder
 from labkit.learning.predict import Sealed
-from labkit.observations import Observation, PointResult, Sweep
-from labkit.ui import answers, formatters, learner, parameters
+from labkit.observations import Observation, Sweep
+from labkit.ui import answers, formatters, learner, parameters, point
 from labkit.ui.one_line import in_one_line
+from labkit.ui.point import SeenTrial
 from labkit.ui.seen import Seen
 from labkit.ui.series import Series, series_of
 from labkit.ui.source import show
@@ -116,8 +117,10 @@ class OpenKata:
         return checked
 
     @in_one_line
-    def scrub(self, at: int | None = None) -> Scrubber | PointResult:
-        """Kill the answer that was checked last at one crash point, 0 for none; without `at` by a slider.
+    def scrub(self, at: int | None = None) -> Scrubber | SeenTrial:
+        """Kill the answer that was checked last at crash point `at`, 0 for none; without `at` by a slider.
+
+        Where nobody could move one, it is the trial at the point where the slider would stand.
 
         Raises:
             UnknownName: no answer was checked since the kata was opened.
@@ -125,14 +128,17 @@ class OpenKata:
         """
         if self._swept is None:
             raise UnknownName("there is no answer to kill", f"kata.check({self._kata.exercise}) first")
-        path, swept = self._swept
-        if at is not None:
-            return engine.repeat(self._stage, path, [at] if at else [])
-        try:
+        swept = self._swept[1]
+        if at is None and parameters.takes_widgets():
             from labkit.ui.scrubber import Scrubber
-        except ImportError:
-            return swept.control  # there is no ipywidgets, and `at` does the same
-        return Scrubber(swept, lambda number: engine.repeat(self._stage, path, [number] if number else []))
+
+            return Scrubber(swept, self._trial)
+        return self._trial(point.resting(swept) if at is None else at)
+
+    def _trial(self, number: int) -> SeenTrial:
+        assert self._swept is not None
+        schedule = [number] if number else []
+        return SeenTrial(engine.trial(self._stage, self._swept[0], schedule), self._stage.boundaries)
 
     def _sealed_before(self) -> Sealed:
         by_call = "fill in each ... and run the cell again"

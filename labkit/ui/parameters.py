@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from IPython.core.getipython import get_ipython
 
 from labkit.errors import BadOption
 
@@ -35,3 +39,10 @@ def refuse_unknown_parameters(shell: Any) -> None:
                     raise BadOption(
                         f"unknown parameter `{unknown[0]}`", "a kata's only parameter is `predictions`"
                     )
+
+
+def takes_widgets() -> bool:
+    """Whether somebody may sit in front of this notebook and move things, and there is ipywidgets."""
+    # A notebook server names the session; papermill, nbval and a bare kernel have none.
+    watched = get_ipython() is not None and "JPY_SESSION_NAME" in os.environ
+    return watched and importlib.util.find_spec("ipywidgets") is not None

@@ -6,46 +6,73 @@ A view: what it shows is the trial that has just been run, and nothing of it is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
 
 from labkit.errors import LabError
-from labkit.observations import PointResult, Sweep
+from labkit.observations import Sweep
 from labkit.ui import point, theme
+from labkit.ui.point import SeenTrial
 
+ASKS = "Kill at crash point"
+NOWHERE = "0 no kill"
 HELD = "Here was the kill scrubber. Run this cell again to move it."
+# While a trial runs the one before it stays, faded, so that nothing jumps.
+STYLE = f"""<style>
+.labkit-scrubber {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
+.labkit-scrubber > .widget-hslider {{ width: 98%; max-width: 60em; height: auto; overflow: visible; }}
+.labkit-scrubber > .widget-hslider > .widget-label {{ font: 13px/1.5 {theme.FONT}; width: auto; margin-right: 12px; }}
+.labkit-scrubber > .widget-hslider > .widget-readout {{
+  font: 13px/1.5 {theme.MONO}; width: 22em; max-width: none; text-align: left; margin-left: 12px;
+}}
+.labkit-scrubber .noUi-handle:focus-visible {{ outline: 2px solid {theme.BLUE}; outline-offset: 3px; }}
+.labkit-busy {{ opacity: 0.45; }}
+</style>"""
 
 
 class Scrubber:
     """A slider from 0 (no kill) to the last crash point of `sweep`; `trial` carries one out."""
 
-    def __init__(self, sweep: Sweep, trial: Callable[[int], PointResult]) -> None:
-        self._sweep = sweep
+    def __init__(self, sweep: Sweep, trial: Callable[[int], SeenTrial]) -> None:
         self._trial = trial
-        self.slider = widgets.IntSlider(
-            value=0, min=0, max=len(sweep.points), continuous_update=False,
-            description="Kill at crash point (0: nowhere)", style={"description_width": "initial"},
-            layout=widgets.Layout(width="min(40em, 98%)"),
-        )  # fmt: skip
+        self._labels = {0: NOWHERE} | {one.number: one.label for one in sweep.points}
+        self.slider = widgets.SelectionSlider(
+            options=[(label, number) for number, label in self._labels.items()],
+            value=point.resting(sweep),
+            description=ASKS,
+            continuous_update=False,
+            style={"description_width": "initial"},
+        )
+        self.status = widgets.HTML()
         self.shown = widgets.HTML()
         self.slider.observe(lambda change: self._kill_at(change["new"]), "value")
-        self.box = widgets.VBox([self.slider, self.shown])
-        self._show(sweep.control)
+        self.box = widgets.VBox([widgets.HTML(STYLE), self.slider, self.status, self.shown])
+        self.box.add_class("labkit-scrubber")
+        self._kill_at(self.slider.value)
 
     def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
         """As IPython asks for it."""
         return dict(self.box._repr_mimebundle_()) | {"text/plain": HELD}
 
     def _kill_at(self, number: int) -> None:
-        self._say(theme.paragraph(f"Killing a process at point {number}, then resuming ..."))
+        what = (
+            f"Killing the first run at point {self._labels[number]}"
+            if number
+            else "Running it without a kill"
+        )
+        self._say(escape(f"{what}, then resuming ..."))
+        self.shown.add_class("labkit-busy")
         try:
-            self._show(self._trial(number))
-        except LabError as error:
-            self._say(theme.note(theme.inline(f"{type(error).__name__}: {error}")))
-
-    def _show(self, result: PointResult) -> None:
-        self._say(point.source(self._sweep, result) + point.bundle(result)["text/html"])
+            seen = self._trial(number)
+        except LabError as error:  # the picture before it stays, faded: it is not this point's
+            self._say(theme.inline(f"{type(error).__name__}: {error}"))
+            return
+        self._say(point.headline(seen))
+        self.shown.value = point.body(seen)
+        self.shown.remove_class("labkit-busy")
 
     def _say(self, html: str) -> None:
-        self.shown.value = f'<div role="status">{html}</div>'
+        # A screen reader announces a change of what has the role of a status.
+        self.status.value = f'<div role="status">{theme.paragraph(html)}</div>'

@@ -8,7 +8,7 @@ it was passed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
@@ -17,8 +17,9 @@ from labkit.observations import Observation, ProcessRun, Row, Snapshot
 from labkit.values import NO_CURRENCY
 
 MarkKind = Literal[
-    "start", "boundary", "kill", "exit", "effect", "undone", "refused", "checkpoint", "between"
+    "start", "boundary", "ahead", "kill", "exit", "effect", "undone", "refused", "checkpoint", "between"
 ]
+RUN_MS = 1000  # run n happens at n * 1000 ms on the world's own clock
 WORKER = "worker"
 JOURNAL = "journal"
 HOME: dict[MarkKind, Boundary] = {  # where a fact becomes durable
@@ -29,9 +30,12 @@ BETWEEN = {"lose_journal": JOURNAL, "raise_policy_version": JOURNAL}  # everythi
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One thing that happened: in which column, in whose lane.  `number` is a boundary's."""
+    """One thing that happened: in which column, in whose lane.  `number` is a boundary's.
 
-    slot: int
+    A boundary that the run did not live to reach is `ahead`.
+    """
+
+    slot: float
     lane: str
     kind: MarkKind
     label: str
@@ -42,20 +46,24 @@ class Mark:
 class Cut:
     """A look at all stores at one moment: rows counted by lane."""
 
-    slot: int
+    slot: float
     label: str
     counts: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A whole timeline.  `lanes` run from top to bottom, `slots` from left to right."""
+    """A whole timeline.  `lanes` run from top to bottom, `slots` from left to right.
+
+    `ticks` are the columns of the first run's crash points, where the story numbers them all.
+    """
 
     lanes: tuple[str, ...]
     marks: tuple[Mark, ...]
     cuts: tuple[Cut, ...]
     boundaries: tuple[Boundary, ...]
-    slots: int
+    slots: float
+    ticks: tuple[float, ...] = ()
 
     @property
     def ledgers(self) -> tuple[str, ...]:
@@ -66,28 +74,33 @@ class Story:
 def tell(observation: Observation, boundaries: tuple[Boundary, ...]) -> Story:
     """The story of one trial, with the numbered boundaries of its kata."""
     ledgers = tuple(name for name in observation.final if "effects" in observation.final[name])
-    slot, marks, cuts = 0, list[Mark](), list[Cut]()
+    slot, marks, cuts = 0.0, list[Mark](), list[Cut]()
     for number, run in enumerate(observation.runs, 1):
         rows = observation.interruption if number == 1 and observation.interruption else observation.final
-        steps = _steps(run, rows, number, ledgers, boundaries)
-        marks += [Mark(slot + mark.slot, mark.lane, mark.kind, mark.label, mark.number) for mark in steps]
-        slot += 1 + max(mark.slot for mark in steps)
+        told = steps(run, rows, number, ledgers, boundaries)
+        marks += moved(told, slot)
+        slot += 1 + max(mark.slot for mark in told)
         if number == 1 and len(observation.runs) > 1 and observation.interruption:
-            cuts.append(Cut(slot, "at the interruption", _counts(observation.interruption, ledgers)))
+            cuts.append(Cut(slot, "at the interruption", counts(observation.interruption, ledgers)))
             for name in observation.interventions:
                 slot += 1
                 lane = BETWEEN.get(name, ledgers[0])
                 marks.append(Mark(slot, lane, "between", name.replace("_", " ")))
             slot += 1
-    cuts.append(Cut(slot, "at the end", _counts(observation.final, ledgers)))
+    cuts.append(Cut(slot, "at the end", counts(observation.final, ledgers)))
     return Story((*ledgers, WORKER, JOURNAL), tuple(marks), tuple(cuts), boundaries, slot + 1)
 
 
-def _steps(
+def moved(marks: Iterable[Mark], by: float) -> list[Mark]:
+    """The same marks, so many columns further right."""
+    return [replace(mark, slot=mark.slot + by) for mark in marks]
+
+
+def steps(
     run: ProcessRun, rows: Snapshot, number: int, ledgers: tuple[str, ...], boundaries: tuple[Boundary, ...]
 ) -> list[Mark]:
     """The marks of one run, in columns counted from its own start."""
-    happened = _rows_of_run(rows, ledgers, number * 1000)
+    happened = facts_of_run(rows, ledgers, number * RUN_MS)
     marks = [Mark(0, WORKER, "start", "first run" if number == 1 else f"{run.role}, new process")]
     homes = _homes(happened, boundaries) if number == 1 else [0] * len(happened)
     last = _last_passed(run, happened, homes, boundaries) if number == 1 else 0
@@ -103,10 +116,11 @@ def _steps(
             was_wide, is_wide = is_wide, fact[1] == "refused"  # a refusal's label is wider than a column
             slot += 2 if slot > last and (was_wide or is_wide) else 1
             marks.append(Mark(slot, *fact))
-    return [*marks, _end(run, max(slot + 1, 2))]  # two columns at least, so that labels have room
+    return [*marks, end(run, max(slot + 1, 2))]  # two columns at least, so that labels have room
 
 
-def _end(run: ProcessRun, slot: int) -> Mark:
+def end(run: ProcessRun, slot: float) -> Mark:
+    """The last mark of a run: killed, or its exit code with what it said."""
     if run.returncode < 0 or run.returncode == 86:
         how = "SIGKILL" if run.returncode == -9 else f"exit code {run.returncode}"
         return Mark(slot, WORKER, "kill", how)
@@ -117,7 +131,7 @@ def _end(run: ProcessRun, slot: int) -> Mark:
 Fact = tuple[str, MarkKind, str]
 
 
-def _rows_of_run(rows: Snapshot, ledgers: tuple[str, ...], at_ms: int) -> list[Fact]:
+def facts_of_run(rows: Snapshot, ledgers: tuple[str, ...], at_ms: int) -> list[Fact]:
     """What one run left in the stores, told by its clock: effects and refusals as asked for, checkpoints."""
     facts: list[Fact] = []
     for ledger in ledgers:
@@ -167,9 +181,10 @@ def _last_passed(
     return next((index for index in stops if index >= proven), proven)
 
 
-def _counts(rows: Snapshot, ledgers: tuple[str, ...]) -> dict[str, str]:
-    counts = {name: _number(len(rows[name]["effects"]), "effect") for name in ledgers}
-    return counts | {JOURNAL: _number(len(rows[JOURNAL]["checkpoints"]), "checkpoint")}
+def counts(rows: Snapshot, ledgers: tuple[str, ...]) -> dict[str, str]:
+    """What a look at all stores finds, by lane."""
+    found = {name: _number(len(rows[name]["effects"]), "effect") for name in ledgers}
+    return found | {JOURNAL: _number(len(rows[JOURNAL]["checkpoints"]), "checkpoint")}
 
 
 def _number(count: int, noun: str) -> str:

@@ -9,50 +9,36 @@ from __future__ import annotations
 import drawsvg  # type: ignore[import-untyped]
 
 from labkit.ui import theme
-from labkit.ui.story import JOURNAL, WORKER, Cut, Mark, Story
+from labkit.ui.story import JOURNAL, WORKER, Cut, Story
+from labkit.ui.timeline_marks import LANE, LEFT, LEGEND, STEP, TOP, drawn, words
+from labkit.ui.timeline_marks import x_of as x_of
+from labkit.ui.timeline_marks import y_of as y_of
 
-LEFT = 118  # px, the lanes' names
-STEP = 78  # px a column
-TOP = 46
-LANE = 84  # px from lane to lane
-LEGEND = 19  # px a line
+NUMBERED = 950  # px at least with all crash points, so that a kill moves along one scale
 BELONGS = {WORKER: "the process", JOURNAL: "the workflow's"}
 
 
 def as_svg(story: Story) -> str:
     """The picture, to stand in a page."""
-    width = LEFT + STEP * story.slots + 96
+    width = round(LEFT + STEP * story.slots + 96)
+    if story.ticks:
+        width = max(width - 40, NUMBERED)
     bottom = TOP + LANE * (len(story.lanes) - 1) + 44
     height = bottom + LEGEND * len(story.boundaries) + 8
     picture = drawsvg.Drawing(
         width, height, role="img", font_family=theme.FONT, color="inherit",
-        style=f"max-width:100%;height:auto;min-width:{width * 2 // 3}px",
+        style=f"max-width:100%;height:auto;min-width:{width * 5 // 6 if story.ticks else width * 2 // 3}px",
     )  # fmt: skip
     picture.append_title(as_text(story))
     for lane in story.lanes:
         picture.append(_lane(story, lane, width))
     for cut in story.cuts:
         picture.append(_cut(story, cut, bottom))
-    for bar in _bars(story):
-        picture.append(bar)
-    for mark in story.marks:
-        picture.append(_mark(story, mark))
+    picture.extend([*_crash_points(story), *_bars(story)])
+    for mark in sorted(story.marks, key=lambda mark: mark.kind != "ahead"):  # below what happened
+        picture.append(drawn(story, mark))
     picture.append(_legend(story, bottom))
     return str(picture.as_svg(header=""))
-
-
-def x_of(slot: float) -> float:
-    """The middle of a column."""
-    return LEFT + STEP * (slot + 0.5)
-
-
-def y_of(story: Story, lane: str) -> int:
-    """The line of a lane."""
-    return TOP + LANE * story.lanes.index(lane)
-
-
-def _text(text: str, size: float, x: float, y: float, **style: object) -> drawsvg.Text:
-    return drawsvg.Text(text, size, x, y, **{"fill": "currentColor", **style})
 
 
 def _lane(story: Story, lane: str, width: int) -> drawsvg.Group:
@@ -60,8 +46,8 @@ def _lane(story: Story, lane: str, width: int) -> drawsvg.Group:
     group = drawsvg.Group()
     if lane != WORKER:
         group.append(drawsvg.Line(LEFT, y, width - 12, y, stroke=theme.GREY, stroke_width=1, opacity=0.55))
-    group.append(_text(lane, 14, 8, y + 1, font_weight=600))
-    group.append(_text(BELONGS.get(lane, "the provider's"), 11, 8, y + 16, opacity=0.7))
+    group.append(words(lane, 14, 8, y + 1, font_weight=600))
+    group.append(words(BELONGS.get(lane, "the provider's"), 11, 8, y + 16, opacity=0.7))
     return group
 
 
@@ -84,6 +70,21 @@ def _bars(story: Story) -> list[drawsvg.Rectangle]:
     ]
 
 
+def _crash_points(story: Story) -> list[drawsvg.Line]:
+    """A tick for each numbered crash point of the first run, on the line that it would have lived."""
+    if not story.ticks:
+        return []
+    y = y_of(story, WORKER)
+    grey = {"stroke": theme.GREY, "opacity": 0.8}
+    lived = drawsvg.Line(
+        x_of(0) - 12, y, x_of(story.ticks[-1]) + 12, y, stroke_width=1, stroke_dasharray="3 3", **grey
+    )
+    ticks = [
+        drawsvg.Line(x_of(slot), y - 5, x_of(slot), y + 5, stroke_width=1, **grey) for slot in story.ticks
+    ]
+    return [lived, *ticks]
+
+
 def _cut(story: Story, cut: Cut, bottom: int) -> drawsvg.Group:
     """A dashed line through all stores, with what a look at them finds."""
     x = x_of(cut.slot)
@@ -100,7 +101,7 @@ def _cut(story: Story, cut: Cut, bottom: int) -> drawsvg.Group:
             opacity=0.6,
         )
     )
-    group.append(_text(cut.label, 11, x, TOP - 31, text_anchor="middle", font_style="italic", opacity=0.8))
+    group.append(words(cut.label, 11, x, TOP - 31, text_anchor="middle", font_style="italic", opacity=0.8))
     for lane, count in cut.counts.items():
         y = y_of(story, lane)
         width = 14 + 7 * len(count)
@@ -116,78 +117,8 @@ def _cut(story: Story, cut: Cut, bottom: int) -> drawsvg.Group:
                 stroke_width=1.2,
             )
         )
-        group.append(_text(count, 12, x, y + 4.2, text_anchor="middle", font_weight=600))
+        group.append(words(count, 12, x, y + 4.2, text_anchor="middle", font_weight=600))
     return group
-
-
-def _mark(story: Story, mark: Mark) -> drawsvg.Group:
-    x, y = x_of(mark.slot), y_of(story, mark.lane)
-    group = drawsvg.Group()
-    match mark.kind:
-        case "start":
-            for index, line in enumerate(mark.label.split(", ")):
-                group.append(_text(line, 11, x - 18, y + 22 + 13 * index, opacity=0.8))
-        case "boundary":
-            group.append(drawsvg.Circle(x, y, 10, fill=theme.BLUE))
-            group.append(
-                _text(str(mark.number), 12, x, y + 4.3, text_anchor="middle", font_weight=700, fill="#fff")
-            )
-        case "kill":
-            _cross(group, x, y)
-            group.append(
-                _text(mark.label, 12, x, y + 28, text_anchor="middle", font_weight=700, fill=theme.RED)
-            )
-        case "exit":
-            group.append(drawsvg.Circle(x, y, 7, fill=theme.BLUE))
-            for index, line in enumerate(mark.label.split(", ", 1)):
-                group.append(_text(line, 11, x, y + 24 + 14 * index, text_anchor="middle"))
-        case _:
-            _fact(story, mark, group)
-    return group
-
-
-def _cross(group: drawsvg.Group, x: float, y: float) -> None:
-    group.append(drawsvg.Circle(x, y, 12, fill=theme.RED))
-    for dy in (-5, 5):
-        group.append(
-            drawsvg.Line(x - 5, y - dy, x + 5, y + dy, stroke="#fff", stroke_width=3, stroke_linecap="round")
-        )
-
-
-def _fact(story: Story, mark: Mark, group: drawsvg.Group) -> None:
-    """A row in a store, with the line that ties it to the process that wrote it."""
-    x, y, worker = x_of(mark.slot), y_of(story, mark.lane), y_of(story, WORKER)
-    colour = {"undone": theme.GREY, "refused": theme.AMBER, "between": theme.AMBER}.get(
-        mark.kind, theme.GREEN
-    )
-    if mark.kind != "between":
-        near = 12 if worker > y else -12
-        group.append(
-            drawsvg.Line(
-                x,
-                y,
-                x,
-                worker - near,
-                stroke=colour,
-                stroke_width=2,
-                stroke_dasharray="2 3" if mark.kind == "undone" else "none",
-            )
-        )
-    hollow = mark.kind == "undone"
-    shape = {"x": x - 8, "y": y - 8, "width": 16, "height": 16, "rx": 3 if mark.kind == "effect" else 8}
-    group.append(
-        drawsvg.Rectangle(
-            **shape,
-            fill="var(--jp-layout-color0, Canvas)" if hollow else colour,
-            stroke=colour,
-            stroke_width=2,
-        )
-    )
-    below = 24 if mark.lane == JOURNAL else -14
-    lines = mark.label.split("\n")
-    for index, line in enumerate(lines):
-        offset = below + 13 * index if below > 0 else below - 13 * (len(lines) - 1 - index)
-        group.append(_text(line, 11, x, y + offset, text_anchor="middle"))
 
 
 def _legend(story: Story, bottom: int) -> drawsvg.Group:
@@ -198,17 +129,17 @@ def _legend(story: Story, bottom: int) -> drawsvg.Group:
         name = boundary.value if occurrence == 1 else f"{boundary.value} ({occurrence})"
         y = bottom + LEGEND * number - 6
         group.append(drawsvg.Circle(15, y - 4, 7.5, fill=theme.BLUE))
-        group.append(_text(str(number), 10, 15, y - 0.5, text_anchor="middle", font_weight=700, fill="#fff"))
-        group.append(_text(name, 11.5, 30, y, font_weight=600))
-        group.append(_text(boundary.sentence, 11.5, LEFT + (86 if repeated else 62), y, opacity=0.85))
+        group.append(words(str(number), 10, 15, y - 0.5, text_anchor="middle", font_weight=700, fill="#fff"))
+        group.append(words(name, 11.5, 30, y, font_weight=600))
+        group.append(words(boundary.sentence, 11.5, LEFT + (86 if repeated else 62), y, opacity=0.85))
     return group
 
 
 def as_text(story: Story) -> str:
     """The same story in words, a line for each mark."""
     lines = []
-    for slot in range(story.slots):
-        for mark in (mark for mark in story.marks if mark.slot == slot):
+    for slot in sorted({mark.slot for mark in story.marks} | {cut.slot for cut in story.cuts}):
+        for mark in (mark for mark in story.marks if mark.slot == slot and mark.kind != "ahead"):
             number = f"{mark.number} " if mark.number else ""
             label = mark.label.replace("\n", ", ")
             indent = "" if mark.kind == "start" else "  "

@@ -7,72 +7,122 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 
-from labkit.errors import BadOption, UnknownName
+from labkit.errors import BadOption, StoreLocked, UnknownName
+from labkit.harness.pool import Pool
 from labkit.harness.workers import mutant_new_key, payment
-from labkit.observations import PointResult, Sweep
+from labkit.observations import Sweep
 from labkit.ui import point
 from labkit.ui.notebook import OpenKata, open_kata
+from labkit.ui.point import SeenTrial
 
 from .conftest import MODEL
 
 pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # of ipywidgets' own
 
 
-@pytest.fixture
-def checked(project: Path) -> OpenKata:
-    """The model kata after a wrong answer was checked."""
-    opened = open_kata(MODEL)
-    swept = opened.check(mutant_new_key.resume)
-    assert isinstance(swept, Sweep)
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workspace")
+
+
+@pytest.fixture(scope="module")
+def swept(workspace: Path) -> OpenKata:
+    """The model kata after a wrong answer was checked, once for all."""
+    opened = open_kata(MODEL, workspace=workspace)
+    assert isinstance(opened.check(mutant_new_key.resume), Sweep)
     return opened
 
 
-def test_there_must_be_an_answer(project: Path) -> None:
+@pytest.fixture
+def checked(swept: OpenKata, workspace: Path) -> OpenKata:
+    """The same, whatever another test has made of the answer."""
+    source = Path(mutant_new_key.__file__).read_text(encoding="utf-8")
+    (workspace / "answers" / f"{MODEL}.py").write_text(source, encoding="utf-8")
+    return swept
+
+
+@pytest.fixture
+def watched(checked: OpenKata, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> OpenKata:
+    """The same, in a notebook that somebody sits in front of."""
+    monkeypatch.setenv("JPY_SESSION_NAME", f"notebooks/{MODEL}.ipynb")
+    return checked
+
+
+def test_there_must_be_an_answer(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match=r"kata\.check\(resume\) first"):
-        open_kata(MODEL).scrub()
+        open_kata(MODEL, workspace=tmp_path).scrub()
 
 
-def test_letting_go_runs_that_one_trial(checked: OpenKata) -> None:
-    """Before the COMMIT the resume pays once, after it twice."""
-    scrubber: Any = checked.scrub()
-    shown = []
-    for number in (0, 20, 21):
+def test_letting_go_runs_that_one_trial(watched: OpenKata) -> None:
+    """It stands where it first goes wrong.  Before the COMMIT the resume pays once, after it twice."""
+    scrubber: Any = watched.scrub()
+    status, shown = [scrubber.status.value], [scrubber.shown.value]
+    for number in (20, 0):
         scrubber.slider.value = number
+        status.append(scrubber.status.value)
         shown.append(scrubber.shown.value)
 
-    assert (scrubber.slider.min, scrubber.slider.max) == (0, 36)
-    assert ["2 \u00d7 charge order-1001" in one for one in shown] == [False, False, True]
-    assert "no crash" in shown[0]
-    assert "20 COMMIT at line 15" in shown[1]
-    assert "lab trial k03_missing_ack --at 21" in shown[2]
-    assert "duplicate" in shown[2]
-    assert "✗  15" in shown[2]
+    assert [label for label, _ in scrubber.slider.options][::36] == ["0 no kill", "36 returned"]
+    assert ["2 \u00d7 charge order-1001" in one for one in shown] == [True, False, False]
+    assert "duplicate</span> at 21 effect.committed at line 15: it happened more than once" in status[0]
+    assert "exactly_one</span> at 20 COMMIT at line 15" in status[1]
+    assert "at no crash" in status[2]
+    assert "lab trial k03_missing_ack --at 21" in shown[0]
+    assert "✗  15" in shown[0]
+    assert "order-1001:charge:retry-2" in shown[0]  # the second payment's row
+    assert "at 21 effect.committed" in shown[0].partition("</title>")[0]  # the picture's text twin
+    assert "inserted, never committed" in shown[1]
+    assert "at the kill: <b>payments.effects</b>" in shown[1]
     assert scrubber._repr_mimebundle_()["text/plain"].startswith("Here was")
 
 
-def test_what_is_killed_is_the_answer_of_now(checked: OpenKata, tmp_path: Path) -> None:
-    """Not what the sweep found: an answer that was mended meanwhile passes where it failed."""
-    scrubber: Any = checked.scrub()
-    answer = tmp_path / "workspace" / "answers" / f"{MODEL}.py"
-    answer.write_text(Path(payment.__file__).read_text(encoding="utf-8"), encoding="utf-8")
-    scrubber.slider.value = 21
+def test_an_error_is_one_line_and_the_picture_before_it_fades(
+    watched: OpenKata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(_schedule: object) -> None:
+        raise StoreLocked("ledger.sqlite3 is locked", "close what holds it")
 
-    assert "exactly_one" in scrubber.shown.value
+    scrubber: Any = watched.scrub()
+    before = scrubber.shown.value
+    monkeypatch.setattr(Pool, "one", lambda _pool, _task, *schedule: locked(schedule))
+    scrubber.slider.value = 20
+
+    assert "StoreLocked: ledger.sqlite3 is locked: close what holds it" in scrubber.status.value
+    assert scrubber.shown.value == before
+    assert "labkit-busy" in scrubber.shown._dom_classes
+
+
+def test_what_is_killed_is_the_answer_of_now(watched: OpenKata, workspace: Path) -> None:
+    """Not what the sweep found: an answer that was mended meanwhile passes where it failed."""
+    scrubber: Any = watched.scrub()
+    answer = workspace / "answers" / f"{MODEL}.py"
+    answer.write_text(Path(payment.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    scrubber.slider.value = 22
+
+    assert "exactly_one" in scrubber.status.value
 
 
 def test_the_call_does_the_same_also_without_widgets(
-    checked: OpenKata, monkeypatch: pytest.MonkeyPatch
+    watched: OpenKata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "labkit.ui.scrubber", raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    found = checked.scrub(at=21)
-    unkilled = checked.scrub()
+    found = watched.scrub(at=21)
+    by_itself = watched.scrub()
 
-    assert isinstance(found, PointResult)
-    assert found.names == ("duplicate",)
-    assert "happened  2 \u00d7 charge order-1001" in point.bundle(found)["text/plain"]
-    assert isinstance(unkilled, PointResult)
-    assert unkilled.schedule == ()
+    assert isinstance(found, SeenTrial)
+    assert isinstance(by_itself, SeenTrial)
+    assert found.result.names == ("duplicate",)
+    assert point.bundle(found) == point.bundle(by_itself)
+    assert point.text(found) == point.text(by_itself)
     with pytest.raises(BadOption, match="there is no point 99: choose from 1 to 36"):
-        checked.scrub(at=99)
+        watched.scrub(at=99)
+
+
+def test_nobody_there_to_move_it_gives_one_trial(checked: OpenKata) -> None:
+    found = checked.scrub()
+
+    assert isinstance(found, SeenTrial)
+    assert [point.number for point in found.result.schedule] == [21]
