@@ -75,19 +75,26 @@ def _show(outcomes: list[Outcome], out: Path, reveal: bool, as_json: bool) -> No
 
 def trial(
     name: Annotated[str, typer.Argument(metavar="KATA", help="The kata whose exercise is run.")],
-    at: Annotated[str, typer.Option("--at", help="Crash point N, or N,M to kill the resume too.")] = "0",
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            help="Crash point N, 0 for none, or N,M to kill the resume too; all are listed without it.",
+        ),
+    ] = None,
     answer: Annotated[
         Path | None, typer.Option("--answer", help="A file with the exercise; yours without it.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Kill a kata's exercise at one crash point, resume it, and show the three columns."""
+    """Kill a kata's exercise at one crash point and resume it: the timeline, the rows, the verdict."""
     from labkit.grading import engine
     from labkit.grading.stage import load_stage
     from labkit.learning import katas
     from labkit.learning.places import workspace_folder
-    from labkit.ui import sweep_output
+    from labkit.ui import trial_output
     from labkit.ui.commands_sweep import numbers_of
+    from labkit.ui.point import SeenTrial
 
     kata = katas.find(name)
     answer = answer or workspace_folder() / "answers" / f"{kata.slug}.py"
@@ -95,12 +102,13 @@ def trial(
         raise UnknownName(
             f"{answer} is not there", "check the exercise once in the notebook, or give --answer FILE"
         )
-    result = engine.repeat(load_stage(kata), answer, numbers_of(at))
-    if as_json:
-        print_json(result)
-    else:
-        sweep_output.show_one(result, kata.slug)
-    if not result.passed:
+    stage = load_stage(kata)
+    found = engine.trial(stage, answer, numbers_of(at) if at is not None else ())
+    if at is None:
+        trial_output.show_points(found, kata.slug, as_json)
+        return
+    trial_output.show(SeenTrial(found, stage.boundaries), kata.slug, as_json)
+    if not found.result.passed:
         raise typer.Exit(1)
 
 

@@ -154,3 +154,28 @@ def test_list_counts_predictions(project: Path, kata: Kata, capsys: pytest.Captu
 
     assert main(["list"]) == 0
     assert re.search(rf"{MODEL} .* predicted", capsys.readouterr().out)
+
+
+def test_a_trial_shows_timeline_rows_and_verdict(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without --at the points are listed; with it one real trial, in words and as JSON."""
+    wrong = str(project / "katas" / MODEL / "mutants" / "new_key.py")
+
+    assert main(["trial", "k03", "--answer", wrong]) == 0
+    listed = capsys.readouterr().out
+    assert main(["trial", "k03", "--at", "21", "--answer", wrong]) == 1
+    shown = capsys.readouterr().out
+    assert main(["trial", "k03", "--at", "20", "--answer", wrong, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    assert re.search(r"20 +COMMIT +15 +result = world\.payments\.submit", listed)
+    assert shown.startswith("k03_missing_ack: 21 effect.committed at line 15\n\nworker: first run\n")
+    assert "worker: SIGKILL, at 21 effect.committed\nat the kill: payments 1 effect" in shown
+    assert "at the kill, journal.checkpoints:\nno row" in shown
+    assert re.search(r"at the end, payments\.effects:\n.*\n.*\n +2 order-1001:charge:retry-2 +4000", shown)
+    assert "D duplicate at 21" in shown
+    assert [run["returncode"] for run in found["runs"]] == [-9, 0]
+    assert [len(found["rows"][look]["payments"]["effects"]) for look in ("at_the_kill", "at_the_end")] == [
+        0,
+        1,
+    ]
+    assert found["passed"]
