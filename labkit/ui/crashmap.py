@@ -6,12 +6,13 @@ stands alone, plain text, and a renderable for the terminal.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from rich.console import RenderableType
 
 from labkit.harness.packets import SHOWS
@@ -30,6 +31,8 @@ from labkit.ui.crash_outcomes import Outcome
 from labkit.ui.crash_view import Row, Stretch
 from labkit.ui.signs import TONES, visible
 
+BEGIN = re.compile(r"\s*[^\s([]*[([]?")  # a line's indent with the first thing that may stand alone
+BRACKET = re.compile(r"(?<=[([])")  # just after an opening one
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -83,6 +86,8 @@ def story(sweep: Sweep) -> dict[str, Any]:
         "words": words,
         "hover": hover,
         "outcomes": worst_first,
+        "hang": hang,
+        "breakable": breakable,
     }
 
 
@@ -102,6 +107,19 @@ def hover(stretch: Stretch) -> str:
     return "\n\n".join(
         crash_outcomes.in_lines(outcome) for outcome in crash_outcomes.outcomes(stretch.results)
     )
+
+
+def hang(line: str) -> int:
+    """How far the rows below the first of a wrapped line of source are set in, in characters."""
+    return len(line) - len(line.lstrip()) + 4
+
+
+def breakable(line: str) -> Markup:
+    """A line of source that wraps at spaces and after an opening bracket, never between indent and text."""
+    begin = BEGIN.match(line)
+    first = begin[0] if begin else ""
+    rest = [escape(part) for part in BRACKET.split(line[len(first) :])]
+    return Markup('<span class="lk-begin">{}</span><wbr>').format(first) + Markup("<wbr>").join(rest)
 
 
 @cache
