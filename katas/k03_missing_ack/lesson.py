@@ -121,6 +121,16 @@ def resume(world: World) -> str:
 # %% name="grade" tags=["check"]
 kata.check(resume)
 
+# %% [markdown] name="slide"
+# ## Where exactly does it turn?
+#
+# Between two neighbouring crash points lies the instant in which this payment becomes a fact. Let go of the slider
+# anywhere: a real process is killed there, your `resume` runs, and you see both stores before it and after it. Which two
+# points are the neighbours? And what in the journal tells them apart?
+
+# %% name="scrub"
+kata.scrub()
+
 # %% [markdown] name="saw"
 # ## What did you see?
 #

@@ -155,6 +155,16 @@ def pay_and_tell(world: World) -> str:
 # %% name="grade" tags=["check"]
 kata.check(pay_and_tell)
 
+# %% [markdown] name="slide"
+# ## When is she charged and not told?
+#
+# Four commits, and a kill can fall between any two. Let go of the slider anywhere: a real process is killed there, and
+# your function runs again. Find the first point after which the customer has paid and nobody has told her. Find the
+# last. What tells the next run that something is open?
+
+# %% name="scrub"
+kata.scrub()
+
 # %% [markdown] name="saw"
 # ## What did you see?
 #
