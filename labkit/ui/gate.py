@@ -19,7 +19,7 @@ from labkit.learning.katas import Kata
 from labkit.observations import Sweep
 from labkit.ui import author, editions
 
-CELLS = range(14, 23)
+CELLS = range(14, 24)
 WORDS_A_CELL, WORDS_MEDIAN, WORDS_IN_ALL = 90, 55, 600
 LINES_A_CELL, LINES_MEDIAN = 12, 4
 FEWEST_HINTS = 2
