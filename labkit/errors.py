@@ -14,7 +14,8 @@
     │   ├── BadPrediction                    a prediction that is not whole, or answers what was not asked
     │   ├── ForbiddenMove                    a state change that the transition table does not have
     │   ├── Conflict                         another decision or claim stands already
-    │   └── NotSealed                        a run was asked for before its prediction
+    │   ├── NotSealed                        a run was asked for before its prediction
+    │   └── NotRead                          a check was asked for before its rows were read
     ├── StaleClaim                  exit 1   someone else moved the workflow first
     ├── CodePathChanged             exit 1   the recorded history does not fit today's code
     ├── KnownFailure                exit 1   the provider did nothing, and says so: the call may be repeated
@@ -107,6 +108,10 @@ class Conflict(UsageError):
 
 class NotSealed(UsageError):
     """The run is behind a prediction that has not been sealed yet."""
+
+
+class NotRead(UsageError):
+    """The check is behind a reading of the rows that has not been kept yet."""
 
 
 class StaleClaim(LabError):

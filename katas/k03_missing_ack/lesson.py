@@ -79,6 +79,15 @@ killed
 new_key = kata.run("new_key")
 new_key
 
+# %% name="observe" tags=["observe"]
+kata.observe(  # what the rows above say; a wrong reading costs nothing
+    payments_at_the_kill=...,
+    checkpoints_at_the_kill=...,
+    payments_after_resume=...,
+    payments_with_new_key=...,
+    exit_code_with_new_key=...,
+)
+
 # %% name="check" tags=["check"]
 kata.check()
 

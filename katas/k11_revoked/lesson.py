@@ -81,6 +81,15 @@ display(after, after.table("journal", "operations")[["operation_id", "state"]])
 changed = kata.run("changed_order")
 display(changed, changed.table("payments", "invocations")[["operation_id", "status", "at_ms"]])
 
+# %% name="observe" tags=["observe"]
+kata.observe(  # what the rows above say; a wrong reading costs nothing
+    payments_revoked_before=...,
+    checkpoints_revoked_before=...,
+    payments_revoked_after=...,
+    checkpoints_revoked_after=...,
+    answer_to_changed_order=...,  # "committed", "already_committed", "mandate_revoked", "key_conflict"
+)
+
 # %% name="check" tags=["check"]
 kata.check()
 

@@ -76,6 +76,14 @@ after
 lost = kata.run("journal_lost")
 display(lost, lost.table("payments", "invocations")[["operation_id", "status", "at_ms"]])
 
+# %% name="observe" tags=["observe"]
+kata.observe(  # what the rows above say; a wrong reading costs nothing
+    left_after_death_before_commit=...,
+    left_after_death_after_commit=...,
+    payments_after_lost_journal=...,
+    answer_to_new_key=...,  # "committed", "already_committed", "key_conflict", "budget_action_limit"
+)
+
 # %% name="check" tags=["check"]
 kata.check()
 

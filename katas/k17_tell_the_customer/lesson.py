@@ -73,11 +73,20 @@ kata.predict(
 
 # %% name="kill" tags=["run"]
 killed = kata.run("killed")
-killed
+display(killed, killed.table("journal", "operations", "interruption")[["operation_id", "state"]])
 
 # %% name="kill_one_flag" tags=["run"]
 one_flag = kata.run("one_flag")
 one_flag
+
+# %% name="observe" tags=["observe"]
+kata.observe(  # what the rows above say; a wrong reading costs nothing
+    payment_state_at_the_kill=...,  # "EFFECT_PENDING", "EFFECT_COMMITTED" or "OUTCOME_VERIFIED"
+    notices_at_the_kill=...,
+    payments_after_resume=...,
+    notices_after_resume=...,
+    notices_with_one_flag=...,
+)
 
 # %% name="check" tags=["check"]
 kata.check()

@@ -10,8 +10,9 @@
 # 1. **Read** a worker's real source and its story: numbered boundaries between durable facts.
 # 2. **Predict** what the rows will say, how sure you are, and why. Being wrong costs nothing; the first prediction stays.
 # 3. **Run**: a real process gets SIGKILL at the boundary, and another one resumes.
-# 4. **Check** your prediction against the rows.
-# 5. **Write** that piece of the protocol, and have it killed everywhere.
+# 4. **Observe**: say what the rows say, before anything is explained.
+# 5. **Check**: what you predicted and read beside what the rows say.
+# 6. **Write** that piece of the protocol, and have it killed everywhere.
 #
 # A kata takes about twenty minutes.
 

@@ -1,4 +1,4 @@
-"""Predicted beside observed: the row that shows it, and the misconception behind a wrong answer.
+"""Predicted beside read and observed: the row that shows it, and the misconception behind a wrong answer.
 
 No answer key is needed.  What is true is what the run recorded; a kata's `checks.py` says where to
 look, with the readers below.
@@ -7,7 +7,7 @@ look, with the readers below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from labkit.errors import BadKata
 from labkit.learning.katas import Answer, Kata
@@ -27,7 +27,10 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One field of a prediction beside what was observed.  `why` is empty where it was right."""
+    """One field of a prediction beside what was observed.
+
+    `why` is empty where it was right, `read` is None where nobody read the rows.
+    """
 
     field: str
     label: str
@@ -35,11 +38,17 @@ class Answered:
     observed: Answer
     row: str
     why: str
+    read: Answer | None = None
 
     @property
     def right(self) -> bool:
         """Whether the prediction came true."""
         return self.predicted == self.observed
+
+    @property
+    def misread(self) -> bool:
+        """Whether somebody read something else than the rows have."""
+        return self.read is not None and self.read != self.observed
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,16 @@ class Checked:
     def right(self) -> int:
         """How many fields were predicted right."""
         return sum(one.right for one in self.answers)
+
+    @property
+    def read(self) -> bool:
+        """Whether somebody read the rows."""
+        return all(one.read is not None for one in self.answers)
+
+    @property
+    def misread(self) -> int:
+        """How many fields were read otherwise than the rows have them."""
+        return sum(one.misread for one in self.answers)
 
     @property
     def passed(self) -> bool:
@@ -109,6 +128,11 @@ def _answered(kata: Kata, name: str, predicted: Answer, observed: Observed) -> A
         )
     why = "" if predicted == observed.value else kata.misconception(name, predicted)
     return Answered(name, asked.label, predicted, observed.value, observed.row, why)
+
+
+def with_reading(checked: Checked, read: Mapping[str, Answer]) -> Checked:
+    """The same, with what the learner read from the rows, by field."""
+    return replace(checked, answers=tuple(replace(one, read=read[one.field]) for one in checked.answers))
 
 
 def contract_of(expected: Mapping[str, str], runs: Runs) -> tuple[Kept, ...]:

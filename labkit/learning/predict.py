@@ -15,21 +15,23 @@ from pathlib import Path
 from typing import Any, Self
 
 from labkit import canonical
-from labkit.errors import BadPrediction, BadStore
+from labkit.errors import BadPrediction
 from labkit.learning import own_stores
+from labkit.learning.chained import Chained
 from labkit.learning.katas import Answer, Field, Kata
 from labkit.stores import sqlite
 
 CERTAINTIES = ("<67", "67-80", ">80")
+MORE = ("certainty", "because")  # what a prediction says besides its answers
 YES, NO = frozenset({"yes", "y", "true"}), frozenset({"no", "n", "false"})
 FILE = "predictions.sqlite3"
-FIRST = "0" * 64
-SCHEMA = sqlite.Schema(
-    "prediction journal",
-    0x4C4B5031,
-    1,
-    resources.files("labkit.learning").joinpath("predictions.sql").read_text(encoding="utf-8"),
+PREDICTIONS = Chained("predictions", "prediction_id", "prediction")
+FIRST_SQL, READINGS_SQL = (
+    resources.files("labkit.learning").joinpath(name).read_text(encoding="utf-8")
+    for name in ("predictions.sql", "readings.sql")
 )
+# Version 1 had no readings; `labkit.learning.readings` keeps them.
+SCHEMA = sqlite.Schema("prediction journal", 0x4C4B5031, 2, FIRST_SQL + READINGS_SQL, (READINGS_SQL,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +61,32 @@ def whole(kata: Kata, given: Mapping[str, Any]) -> Prediction:
     Raises:
         BadPrediction: a field is unknown, unanswered or of another kind, or certainty or reason is missing.
     """
+    answers = whole_answers(kata, given, MORE)
+    if given["certainty"] not in CERTAINTIES:
+        bands = ", ".join(f'"{band}"' for band in CERTAINTIES)
+        raise BadPrediction(f"`certainty` is {given['certainty']!r}", f"give one of {bands} (per cent)")
+    return Prediction(answers, given["certainty"], reason(given["because"]))
+
+
+def whole_answers(kata: Kata, given: Mapping[str, Any], more: tuple[str, ...] = ()) -> dict[str, Answer]:
+    """An answer to each of the kata's fields, from what was given by name; `more` is asked for besides.
+
+    Raises:
+        BadPrediction: a name is unknown or unanswered, or an answer is of another kind than its field.
+    """
     asked = [field.name for field in kata.fields]
-    if unknown := [name for name in given if name not in (*asked, "certainty", "because")]:
+    if unknown := [name for name in given if name not in (*asked, *more)]:
         raise BadPrediction(
             f"kata {kata.slug} does not ask for `{unknown[0]}`", f"it asks for {', '.join(asked)}"
         )
-    if missing := unanswered(kata, given):
+    if missing := unanswered(kata, given, more):
         raise BadPrediction(
             f"not answered yet: {', '.join(missing)}", "fill in each ... and run the cell again"
         )
     for field in kata.fields:
         if not field.accepts(given[field.name]):
             raise BadPrediction(f"`{field.name}` is {given[field.name]!r}", f"give {field.wanted}")
-    if given["certainty"] not in CERTAINTIES:
-        bands = ", ".join(f'"{band}"' for band in CERTAINTIES)
-        raise BadPrediction(f"`certainty` is {given['certainty']!r}", f"give one of {bands} (per cent)")
-    return Prediction({name: given[name] for name in asked}, given["certainty"], reason(given["because"]))
+    return {name: given[name] for name in asked}
 
 
 def reason(because: object) -> str:
@@ -90,10 +102,16 @@ def reason(because: object) -> str:
     return " ".join(because.split())
 
 
-def unanswered(kata: Kata, given: Mapping[str, Any]) -> list[str]:
+def unanswered(kata: Kata, given: Mapping[str, Any], more: tuple[str, ...] = MORE) -> list[str]:
     """The names that still wait for an answer, in the kata's order."""
-    names = [*(field.name for field in kata.fields), "certainty", "because"]
+    names = [*(field.name for field in kata.fields), *more]
     return [name for name in names if given.get(name, ...) is ... or given[name] is None]
+
+
+def is_blank(kata: Kata, given: Mapping[str, Any], more: tuple[str, ...] = MORE) -> bool:
+    """Whether nothing at all is answered, and nothing is named that is not asked."""
+    names = [*(field.name for field in kata.fields), *more]
+    return unanswered(kata, given, more) == names and set(given) <= set(names)
 
 
 def from_text(field: Field, text: str) -> Answer:
@@ -126,22 +144,16 @@ class PredictionJournal:
         Raises:
             StoreLocked, StoreUnwritable: nothing was appended.
         """
-        with sqlite.atomic(self.db):
-            last = self.db.execute(
-                "SELECT prediction_id, digest FROM predictions ORDER BY prediction_id DESC LIMIT 1"
-            ).fetchone()
-            row = {
-                "prediction_id": (last["prediction_id"] if last else 0) + 1,
+        row = PREDICTIONS.append(
+            self.db,
+            {
                 "kata": kata.slug,
                 "answers": canonical.canonical_bytes(prediction.answers).decode(),
                 "certainty": prediction.certainty,
                 "because": prediction.because,
                 "sealed_at_ms": now_ms,
-                "previous_digest": last["digest"] if last else FIRST,
-            }
-            row["digest"] = canonical.digest(row)
-            marks = ", ".join(f":{name}" for name in row)
-            self.db.execute(f"INSERT INTO predictions ({', '.join(row)}) VALUES ({marks})", row)
+            },
+        )
         return in_order(kata, sealed_of(row))
 
     def all(self, kata: str | None = None) -> list[Sealed]:
@@ -150,18 +162,7 @@ class PredictionJournal:
         Raises:
             BadStore: a row was changed, removed or put in between.
         """
-        with sqlite.translated(self.db.path):
-            rows = sqlite.rows(self.db, "SELECT * FROM predictions ORDER BY prediction_id")
-        previous = FIRST
-        for number, row in enumerate(rows, 1):
-            content = {name: value for name, value in row.items() if name != "digest"}
-            linked = row["prediction_id"] == number and row["previous_digest"] == previous
-            if not linked or canonical.digest(content) != row["digest"]:
-                raise BadStore(
-                    f"{self.db.path.name}: the chain breaks at prediction {number}",
-                    "keep the file as evidence and move it away",
-                )
-            previous = row["digest"]
+        rows = PREDICTIONS.rows(self.db)
         return [sealed_of(row) for row in rows if kata in (None, row["kata"])]
 
     def latest(self, kata: Kata) -> Sealed | None:

@@ -1,4 +1,4 @@
-"""How a checked prediction looks: the question, what was predicted, what the rows say, and why."""
+"""How a checked prediction looks: the question, what was predicted, read and observed, and why."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ RESULT_TYPE = "application/vnd.labkit.result+json"  # what `lab run` reads from 
 Bundle = dict[str, Any]
 
 HEADS = ("", "the question", "predicted", "observed", "the rows that show it")
+HEADS_READ = ("", "the question", "predicted", "read", "observed", "the rows that show it")
 CONTRACT = ("run", "verdict of the rows", "because")
 
 
 def bundle(value: Checked) -> Bundle:
-    """A prediction beside what was observed, as text, HTML and JSON."""
+    """A prediction beside what was read and observed, as text, HTML and JSON."""
     total = _total(value)
-    plain = [theme.in_columns(HEADS, [_answer_text(one) for one in value.answers])]
-    plain += [f"{one.label}\n  {one.why}" for one in value.answers if one.why]
+    heads = HEADS_READ if value.read else HEADS
+    plain = [theme.in_columns(heads, [_answer_text(one) for one in value.answers])]
+    plain += ["\n  ".join((one.label, *_remarks(one))) for one in value.answers if _remarks(one)]
     plain += [
         total,
         theme.in_columns(CONTRACT, [(one.run, _kept(one), one.because) for one in value.contract]),
     ]
     html = [
-        theme.table(HEADS, [_answer_html(one) for one in value.answers]),
+        theme.table(heads, [_answer_html(one) for one in value.answers]),
         theme.paragraph(theme.inline(total)),
         theme.table(CONTRACT, [_kept_html(one) for one in value.contract]),
     ]
@@ -34,6 +36,8 @@ def bundle(value: Checked) -> Bundle:
 
 def _total(value: Checked) -> str:
     total = f"{value.right} of {len(value.answers)} right, at {value.certainty} % certainty."
+    if value.read:
+        total += f" {len(value.answers) - value.misread} of {len(value.answers)} read right."
     total += f" Your reason: {value.because}"
     if value.earlier:
         total += f" (This was prediction {value.earlier + 1}; the first one stays in the journal.)"
@@ -42,27 +46,40 @@ def _total(value: Checked) -> str:
 
 def _json(value: Checked) -> dict[str, Any]:
     answers = [
-        {"field": one.field, "predicted": one.predicted, "observed": one.observed, "right": one.right}
+        {
+            "field": one.field, "predicted": one.predicted, "read": one.read, "observed": one.observed,
+            "right": one.right,
+        }
         for one in value.answers
-    ]
+    ]  # fmt: skip
     return {
         "kind": "checked", "kata": value.kata, "right": value.right, "asked": len(answers),
-        "contract_held": value.passed, "answers": answers,
+        "misread": value.misread if value.read else None, "contract_held": value.passed, "answers": answers,
     }  # fmt: skip
+
+
+def _remarks(one: Answered) -> list[str]:
+    """What is to be said of one field: first what was misread, then what was mispredicted."""
+    misread = f"Misread: you read {one.read}, and the rows say {one.observed}. Look at {one.row}."
+    return [*([misread] if one.misread else []), *([one.why] if one.why else [])]
 
 
 def _answer_text(one: Answered) -> tuple[str, ...]:
     mark = f"{theme.PASS} right" if one.right else f"{theme.FAIL} wrong"
-    return (mark, one.label, str(one.predicted), str(one.observed), one.row)
+    read = () if one.read is None else (f"{one.read}{f' {theme.FAIL} misread' if one.misread else ''}",)
+    return (mark, one.label, str(one.predicted), *read, str(one.observed), one.row)
 
 
 def _answer_html(one: Answered) -> tuple[str, ...]:
-    why = theme.note(theme.inline(one.why)) if one.why else ""
+    remarks = "".join(theme.note(theme.inline(remark)) for remark in _remarks(one))
     mark = theme.sign(one.right, "right" if one.right else "wrong")
+    sign = f" {theme.sign(False, 'misread')}" if one.misread else ""
+    read = () if one.read is None else (escape(str(one.read)) + sign,)
     return (
         mark,
-        theme.inline(one.label) + why,
+        theme.inline(one.label) + remarks,
         str(one.predicted),
+        *read,
         f"<b>{one.observed}</b>",
         escape(one.row),
     )

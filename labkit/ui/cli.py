@@ -34,6 +34,7 @@ from labkit.ui import (
     commands_learn,
     commands_open,
     commands_predict,
+    commands_review,
     commands_sweep,
     commands_workflow,
 )
@@ -46,6 +47,7 @@ commands_kata.register(app)
 commands_open.register(app)
 commands_learn.register(app)
 commands_predict.register(app)
+commands_review.register(app)
 commands_evidence.register(app)
 commands_author.register(app)
 commands_workflow.register(app)

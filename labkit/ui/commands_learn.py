@@ -22,11 +22,11 @@ Again = Annotated[bool, typer.Option("--again", help="Show again what was shown,
 Every = Annotated[float, typer.Option("--every", help="Seconds between two looks at the file.")]
 
 TODO: dict[Standing, tuple[str, ...]] = {
-    "new": ("lab predict {kata} --run",),
+    "new": ("lab predict {kata}",),
     "predicted": ("lab watch {kata}",),
     "fell short": ("lab watch {kata}", "lab hint {kata}"),
     "edited": ("lab check {kata}",),
-    "passes": ("lab predict {kata} --run",),
+    "passes": ("lab predict {kata}",),
     "done": (),
 }
 
@@ -44,10 +44,15 @@ def next_kata(as_json: JsonOption = False) -> None:
     """The first kata that is not done, and what to do in it."""
     from labkit.learning.places import workspace_folder
     from labkit.learning.progress import SAYS
+    from labkit.ui.learner import is_unread
     from labkit.ui.series import series_of
 
-    rows = series_of(workspace_folder()).rows
+    workspace = workspace_folder()
+    rows = series_of(workspace).rows
     row = next((row for row in rows if row.standing != "done"), None)
+    todo = TODO[row.standing] if row else ()
+    if row and row.standing == "predicted" and is_unread(row.kata, workspace):
+        todo = ("lab observe {kata}",)
     if as_json:
         return print_json(
             row
@@ -55,7 +60,7 @@ def next_kata(as_json: JsonOption = False) -> None:
                 "kata": row.kata.slug,
                 "title": row.kata.title,
                 "standing": row.standing,
-                "do": [command.format(kata=row.kata.slug) for command in TODO[row.standing]],
+                "do": [command.format(kata=row.kata.slug) for command in todo],
             }
         )
     if row is None:
@@ -64,7 +69,7 @@ def next_kata(as_json: JsonOption = False) -> None:
     print_line(f"{kata.slug}: {kata.title}")
     print_line(f"part {kata.part}, {kata.minutes} minutes, {said}")
     print_line(f"  notebooks/{kata.slug}.ipynb, or here:")
-    for command in TODO[row.standing]:
+    for command in todo:
         print_line(f"  {command.format(kata=kata.slug)}")
     return None
 

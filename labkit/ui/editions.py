@@ -7,6 +7,7 @@ the same bytes whenever it is built: ids come from the kata's slug and the cell'
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-TAGS = ("parameters", "predict", "run", "check", "solution", "exercise")
+TAGS = ("parameters", "predict", "run", "observe", "check", "solution", "exercise")
+STEPS = ("predict", "run", "observe", "check")  # in this order
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 SOLUTION = re.compile(r"^(?P<indent> *)# solution *$")
 GAP = ("# Write your code here.", "raise NotImplementedError")
@@ -136,11 +138,16 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
 
 def _require_tags(kata: Kata, cells: list[NotebookNode]) -> None:
     code = [cell for cell in cells if cell.cell_type == "code"]
-    for tag in ("parameters", "predict", "exercise"):
+    for tag in ("parameters", "predict", "observe", "exercise"):
         if sum(tag in cell.metadata.tags for cell in code) != 1:
             raise BadKata(f"{kata.slug}/lesson.py needs one code cell tagged {tag}", "tag it")
     if "parameters" not in code[0].metadata.tags or code[0].source != "predictions = None":
         raise BadKata(
             f"{kata.slug}/lesson.py begins with other code",
             "begin with `predictions = None`, tagged parameters",
+        )
+    steps = [[number for number, cell in enumerate(code) if tag in cell.metadata.tags] for tag in STEPS]
+    if any(not cells for cells in steps) or any(max(a) > min(b) for a, b in pairwise(steps)):
+        raise BadKata(
+            f"{kata.slug}/lesson.py has its steps in another order", f"tag its cells {', '.join(STEPS)}"
         )

@@ -14,6 +14,7 @@ import pandas as pd
 from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
 from labkit.learning.progress import SAYS
+from labkit.learning.readings import Reading, Unread
 from labkit.observations import PointResult, Sweep
 from labkit.ui import checked, crashmap, point, row_tables, theme, timeline
 from labkit.ui.checked import RESULT_TYPE, Bundle
@@ -51,6 +52,19 @@ def sealed(value: Sealed) -> Bundle:
     return {"text/plain": theme.in_columns(("sealed", ""), rows), "text/html": html}
 
 
+def reading(value: Reading) -> Bundle:
+    """What was read from the rows; what they say comes with the check."""
+    rows = [(name, str(answer)) for name, answer in value.answers.items()]
+    html = theme.table(("read", ""), [(theme.code(name), escape(answer)) for name, answer in rows])
+    return {"text/plain": theme.in_columns(("read", ""), rows), "text/html": html}
+
+
+def unread(_value: Unread) -> Bundle:
+    """Why the check has no column for what was read."""
+    line = "Nobody read the rows: the prediction came as a parameter."
+    return {"text/plain": line, "text/html": theme.paragraph(escape(line))}
+
+
 def seen(value: Seen) -> Bundle:
     """A run: the timeline, then the rows that matter at each look."""
     story = value.story
@@ -81,6 +95,8 @@ def series(value: Series) -> Bundle:
 BUNDLES: dict[type, Callable[[Any], Bundle]] = {
     Source: source,
     Sealed: sealed,
+    Reading: reading,
+    Unread: unread,
     Seen: seen,
     Checked: checked.bundle,
     Sweep: swept,

@@ -1,8 +1,8 @@
-"""The prediction form: a view over the journal, for a notebook that somebody sits in front of.
+"""The forms for a prediction and for a reading: views over the journal, where somebody sits in front.
 
-It holds nothing.  What is typed goes to `kata.predict` when it is sealed, and in the form's place then
-stand the sealed answers, as plain HTML that outlives kernel and widgets.  Imported only where a notebook
-server runs the kernel; everything works without ipywidgets, by the call.
+A form holds nothing.  What is typed goes to `kata.predict` or `kata.observe` by its button, and in the
+form's place then stand the kept answers, as plain HTML that outlives kernel and widgets.  Imported
+only where a notebook server runs the kernel; everything works without ipywidgets, by the call.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from IPython import display
 
 from labkit.errors import BadPrediction, LabError
 from labkit.learning.katas import Field, Kata
-from labkit.learning.predict import CERTAINTIES, Sealed, from_text, whole
+from labkit.learning.predict import CERTAINTIES, MORE, from_text
 from labkit.ui import formatters, theme
 
 BANDS = dict(zip(("less than 67 % sure", "67 to 80 % sure", "more than 80 % sure"), CERTAINTIES, strict=True))
 HOW_SURE, WHY = "How sure are you of all of it?", "Why? In a sentence; a wrong one costs nothing."
-ON = "Sealed in your journal, and the gate is open: go on with the next cell, or Run All again."
-INSTEAD = "Here was the form for a prediction. Run this cell again to see it."
 # Every question stands above its control and wraps; colours are the page's own, light or dark.
 STYLE = f"""<style>
 .labkit-form {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
@@ -39,41 +37,46 @@ STYLE = f"""<style>
 </style>"""
 
 
-class PredictionForm:
-    """A kata's questions as controls.  `seal` takes the answers by name and returns the journal's row."""
+class Form:
+    """A kata's questions as controls.  `keep` takes the answers by name and returns the journal's row."""
 
-    def __init__(self, kata: Kata, seal: Callable[..., Sealed]) -> None:
+    BUTTON = ""
+    READY = ""  # what the status says when all is answered
+    INSTEAD = ""  # the form's text twin
+    ON = ""  # what stands above the kept answers in its place
+
+    def __init__(self, kata: Kata, keep: Callable[..., Any], line: str = "") -> None:
         self._kata = kata
-        self._seal = seal
+        self._keep = keep
         self._shown: Any = None
-        self.controls = {field.name: _control(field) for field in kata.fields}
-        self.controls["certainty"] = widgets.RadioButtons(
-            options=list(BANDS.items()), value=None, **_asking(HOW_SURE)
-        )
-        self.controls["because"] = widgets.Textarea(rows=2, **_asking(WHY))
+        self.controls = {field.name: _control(field) for field in kata.fields} | self._more()
         self.status = widgets.HTML()
-        self.button = widgets.Button(description="Seal prediction", button_style="primary")
+        self.button = widgets.Button(description=self.BUTTON, button_style="primary")
         self.button.on_click(lambda _button: self._clicked())
         for control in self.controls.values():
             control.observe(lambda _change: self._tell(), "value")
-        self.box = widgets.VBox([widgets.HTML(STYLE), *self.controls.values(), self.button, self.status])
+        top = widgets.HTML(STYLE + (theme.note(theme.inline(line)) if line else ""))
+        self.box = widgets.VBox([top, *self.controls.values(), self.button, self.status])
         self.box.add_class("labkit-form")
         self._tell()
 
     def show(self) -> None:
         """Show the form as an output of the running cell."""
-        bundle = self.box._repr_mimebundle_() | {"text/plain": INSTEAD}
+        bundle = self.box._repr_mimebundle_() | {"text/plain": self.INSTEAD}
         show: Any = display.display  # IPython leaves it untyped
         self._shown = show(bundle, raw=True, display_id=True)
 
     def missing(self) -> list[str]:
-        """What still keeps the prediction from being sealed, one line each, in the kata's order."""
-        lines = [line for field in self._kata.fields if (line := self._lacks(field))]
-        if self.controls["certainty"].value is None:
-            lines.append("how sure you are")
-        if not self.controls["because"].value.strip():
-            lines.append("your reason")
-        return lines
+        """What is still to be answered, one line each, in the kata's order."""
+        return [line for field in self._kata.fields if (line := self._lacks(field))]
+
+    def given(self) -> dict[str, Any]:
+        """The answers by name.  Raises: BadPrediction: one is none of its field's kind."""
+        return {field.name: self._answer(field) for field in self._kata.fields}
+
+    def _more(self) -> dict[str, Any]:
+        """The controls besides the kata's fields, by the names of what they ask for."""
+        return {}
 
     def _lacks(self, field: Field) -> str:
         value = self.controls[field.name].value
@@ -92,48 +95,65 @@ class PredictionForm:
     def _tell(self) -> None:
         missing = self.missing()
         self.button.disabled = bool(missing)
-        if missing:
-            self._say(f"{len(missing)} still to answer; next: {missing[0]}")
-        else:
-            self._say("All answered. Sealing keeps it in your journal, as it is.")
+        self._say(f"{len(missing)} still to answer; next: {missing[0]}" if missing else self.READY)
 
     def _say(self, text: str) -> None:
         # A screen reader announces a change of what has the role of a status.
         self.status.value = f'<div role="status">{theme.paragraph(theme.inline(text))}</div>'
 
     def _clicked(self) -> None:
-        given = {field.name: self._answer(field) for field in self._kata.fields}
-        given |= {name: self.controls[name].value for name in ("certainty", "because")}
         try:
-            whole(self._kata, given)
-            sealed = self._seal(**given)
+            kept = self._keep(**self.given())
         except LabError as error:  # a locked journal, a full disk: the answers stay where they are
             self._say(f"{type(error).__name__}: {error}")
             return
         self.button.disabled = True
         if self._shown is not None:
-            self._shown.update(_in_its_place(sealed), raw=True)
+            self._shown.update(self._in_its_place(kept), raw=True)
         self.box.close()
 
+    def _in_its_place(self, kept: Any) -> dict[str, Any]:
+        """What stands where the form was: the answers, and what to do with the stopped notebook."""
+        bundle = formatters.BUNDLES[type(kept)](kept)
+        return {
+            "text/plain": f"{self.ON}\n\n{bundle['text/plain']}",
+            "text/html": theme.note(escape(self.ON)) + bundle["text/html"],
+        }
 
-def _in_its_place(sealed: Sealed) -> dict[str, Any]:
-    """What stands where the form was: the answers, and what to do with the stopped notebook."""
-    bundle = formatters.sealed(sealed)
-    return {
-        "text/plain": f"{ON}\n\n{bundle['text/plain']}",
-        "text/html": theme.note(escape(ON)) + bundle["text/html"],
-    }
+
+class PredictionForm(Form):
+    """What will the rows say?  With how sure, and why."""
+
+    BUTTON = "Seal prediction"
+    READY = "All answered. Sealing keeps it in your journal, as it is."
+    INSTEAD = "Here was the form for a prediction. Run this cell again to see it."
+    ON = "Sealed in your journal, and the gate is open: go on with the next cell, or Run All again."
+
+    def missing(self) -> list[str]:
+        """What still keeps the prediction from being sealed, one line each, in the kata's order."""
+        lines = super().missing()
+        if self.controls["certainty"].value is None:
+            lines.append("how sure you are")
+        if not self.controls["because"].value.strip():
+            lines.append("your reason")
+        return lines
+
+    def given(self) -> dict[str, Any]:
+        """The answers, the certainty and the reason.  Raises: BadPrediction."""
+        return super().given() | {name: self.controls[name].value for name in MORE}
+
+    def _more(self) -> dict[str, Any]:
+        sure = widgets.RadioButtons(options=list(BANDS.items()), value=None, **_asking(HOW_SURE))
+        return {"certainty": sure, "because": widgets.Textarea(rows=2, **_asking(WHY))}
 
 
-def show_below(shell: Any, kata: Kata, seal: Callable[..., Sealed]) -> None:
-    """Show a form once the running cell has ended, so that it stands below the line that asks for it."""
-    form = PredictionForm(kata, seal)
+class ReadingForm(Form):
+    """What do the rows say?  It shows nothing of them: they stand above it, in the runs' own cells."""
 
-    def once(_result: object) -> None:
-        shell.events.unregister("post_run_cell", once)
-        form.show()
-
-    shell.events.register("post_run_cell", once)
+    BUTTON = "Keep what I read"
+    READY = "All answered. Keep it, right or wrong: it costs nothing, and the check then says what it was."
+    INSTEAD = "Here was the form for what you read. Run this cell again to see it."
+    ON = "Kept in your journal: go on with the next cell, or Run All again."
 
 
 def _control(field: Field) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import statistics
 from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ def ask(kata: Kata, question: str) -> list[str]:
 
 
 def _predictions(kata: Kata) -> Iterator[str]:
-    """The author's prediction is whole; every hint and misconception is there."""
+    """The author's prediction is whole; every hint and misconception is there; both cells ask for every field."""
     predict.whole(kata, kata.author)
     if len(kata.hints) < FEWEST_HINTS:
         yield f"{len(kata.hints)} hints, write at least {FEWEST_HINTS}"
@@ -50,6 +51,11 @@ def _predictions(kata: Kata) -> Iterator[str]:
     for field in kata.fields:
         if field.name not in explained:
             yield f"no wrong answer to {field.name} is explained"
+    fields = [field.name for field in kata.fields]
+    for tag, names in (("predict", [*fields, *predict.MORE]), ("observe", fields)):
+        blank = ", ".join(f"{name}=..." for name in names)
+        if ast.unparse(ast.parse(_cell(editions.lesson(kata), tag).source)) != f"kata.{tag}({blank})":
+            yield f"cell {tag} is not kata.{tag}(...) with {', '.join(names)}, each left at ..."
 
 
 def _exercise(kata: Kata) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from labkit.errors import BadHandler, UnknownName
 from labkit.grading import engine
 from labkit.grading.stage import Stage
 from labkit.harness.sweeps import Progress, quietly
-from labkit.learning import calibration, katas, predict, progress
+from labkit.learning import calibration, katas, predict, progress, readings
 from labkit.learning.katas import Answer, Kata
 from labkit.observations import Sweep
 
@@ -27,6 +28,19 @@ class Swept:
 def now_ms() -> int:
     """This machine's clock, milliseconds since 1970."""
     return time.time_ns() // 1_000_000
+
+
+def new_run_folder(workspace: Path, kata: str, run: str) -> Path:
+    """A folder of its own for one run of a kata; they are numbered from 1."""
+    base = workspace / "runs" / kata
+    base.mkdir(parents=True, exist_ok=True)
+    for number in itertools.count(1):
+        try:
+            (folder := base / f"{run}-{number}").mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError("unreachable")
 
 
 def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly) -> Swept:
@@ -80,11 +94,41 @@ def review_of(workspace: Path) -> calibration.Review:
         BadStore: the prediction journal or the progress store is damaged.
     """
     sealed: list[predict.Sealed] = []
-    observed: dict[str, dict[str, Answer]] = {}
     if (workspace / predict.FILE).exists():
         with predict.journal(workspace) as journal:
             sealed = journal.all()
-    if (workspace / progress.FILE).exists():
-        with progress.progress(workspace) as opened:
-            observed = opened.observed()
-    return calibration.review([katas.find(name) for name in katas.names()], sealed, observed)
+    return calibration.review([katas.find(name) for name in katas.names()], sealed, _observed(workspace))
+
+
+def readings_of(workspace: Path) -> readings.Summary:
+    """How much was read right from the rows.  Nothing is made or changed.
+
+    Raises:
+        BadStore: the prediction journal or the progress store is damaged.
+    """
+    kept: list[readings.Reading] = []
+    if (workspace / predict.FILE).exists():
+        with predict.journal(workspace) as journal:
+            kept = readings.kept(journal)
+    return readings.summary(kept, _observed(workspace))
+
+
+def is_unread(kata: Kata, workspace: Path) -> bool:
+    """Whether a kata's last prediction waits for what the rows say.  Nothing is made or changed.
+
+    Raises:
+        BadStore: the prediction journal is damaged.
+    """
+    if not (workspace / predict.FILE).exists():
+        return False
+    with predict.journal(workspace) as journal:
+        sealed = journal.latest(kata)
+        return sealed is not None and readings.latest(journal, kata, sealed) is None
+
+
+def _observed(workspace: Path) -> dict[str, dict[str, Answer]]:
+    """What the rows gave, by kata and field; empty where nothing ran yet."""
+    if not (workspace / progress.FILE).exists():
+        return {}
+    with progress.progress(workspace) as opened:
+        return opened.observed()

@@ -1,4 +1,4 @@
-"""What a lesson imports: open a kata, show source, predict, run, check.
+"""What a lesson imports: open a kata, show source, predict, run, observe, check.
 
     from labkit.ui.notebook import open_kata, show
 
@@ -8,9 +8,7 @@ everything works the same and prints nothing by itself.
 
 from __future__ import annotations
 
-import itertools
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
-from labkit.errors import BadPrediction, NotSealed, UnknownName
+from labkit.errors import BadPrediction, NotRead, NotSealed, UnknownName
 from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas, predict, progress
-from labkit.learning.check import Checked
+from labkit.learning.check import Checked, with_reading
 from labkit.learning.places import workspace_folder
 from labkit.learning.predict import Sealed
+from labkit.learning.readings import Reading, Unread
 from labkit.observations import Observation, Sweep
-from labkit.ui import answers, formatters, learner, parameters, point
+from labkit.ui import answers, asking, formatters, learner, parameters, point
 from labkit.ui.one_line import in_one_line
 from labkit.ui.point import SeenTrial
+from labkit.ui.record import Record
 from labkit.ui.seen import Seen
 from labkit.ui.series import Series, series_of
 from labkit.ui.source import show
@@ -46,9 +46,15 @@ class OpenKata:
         self._stage = stage
         self._kata = stage.kata
         self._workspace = workspace
+        self._record = Record(stage.kata, workspace)
         self._injected = injected
         self._runs: dict[str, Observation] = {}
         self._swept: tuple[Path, Sweep] | None = None
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the kata's runs, in the order in which its lesson carries them out."""
+        return tuple(self._stage.runs)
 
     @in_one_line
     def predict(self, **given: Any) -> Sealed:
@@ -60,16 +66,9 @@ class OpenKata:
             NotSealed: nothing is filled in and nothing is sealed.
             BadPrediction: it is not whole, or answers what was not asked.
         """
-        names = [*(field.name for field in self._kata.fields), "certainty", "because"]
-        blank = set(predict.unanswered(self._kata, given)) == set(names) and set(given) <= set(names)
-        if self._injected is None and blank:
+        if self._injected is None and predict.is_blank(self._kata, given):
             return self._sealed_before()
-        prediction = self._injected or predict.whole(self._kata, given)
-        with predict.journal(self._workspace) as journal:
-            latest = journal.latest(self._kata)
-            if latest is not None and latest.prediction == prediction:
-                return latest  # the cell was run again, nothing new was said
-            return journal.seal(self._kata, prediction, time.time_ns() // 1_000_000)
+        return self._record.seal(self._injected or predict.whole(self._kata, given))
 
     @in_one_line
     def run(self, name: str) -> Seen:
@@ -80,18 +79,46 @@ class OpenKata:
             UnknownName: the kata has no such run.
         """
         if self._stage.kills(name):
-            self._sealed(f"run {name} kills a process", "seal your prediction first")
-        observation = self._stage.run(name, self._new_folder(name))
+            self._record.sealed(f"run {name} kills a process", "seal your prediction first")
+        observation = self._stage.run(name, learner.new_run_folder(self._workspace, self._kata.slug, name))
         self._runs[name] = observation
         return Seen(name, observation, self._stage.boundaries)
 
     @in_one_line
+    def observe(self, **given: Any) -> Reading | Unread:
+        """Keep what the rows of the runs say, every field by name; `...` is no answer yet.
+
+        With nothing filled in it shows what was read after this prediction already.  Reading wrong costs
+        nothing.  Where the prediction came as a parameter nobody is there to read, and it says so.
+
+        Raises:
+            NotSealed: no prediction is sealed.
+            NotRead: nothing is filled in and nothing was read.
+            UnknownName: a run has not been carried out yet.
+            BadPrediction: it is not whole, or answers what was not asked.
+        """
+        sealed = self._record.sealed("there is nothing to read", "seal your prediction first")
+        blank = predict.is_blank(self._kata, given, ())
+        if blank and (kept := self._record.reading(sealed)) is not None:
+            return kept
+        if blank and self._injected is not None:
+            return Unread(self._kata.slug)
+        self._stage.require_all(self._runs)
+        if blank:
+            what = f"the rows of {self._kata.slug} have not been read yet"
+            raise asking.stopped(
+                NotRead, what, lambda forms, line: forms.ReadingForm(self._kata, self.observe, line)
+            )
+        return self._record.keep(sealed, given)
+
+    @in_one_line
     def check(self, handler: Callable[..., Any] | None = None) -> Checked | Sweep:
-        """Check the prediction; with a handler, kill and resume by it at every crash point.
+        """Check prediction and reading; with a handler, kill and resume by it at every crash point.
 
         Raises:
             NotSealed: no prediction is sealed.
             UnknownName: a run has not been carried out yet.
+            NotRead: the rows have not been read yet.
             BadHandler: the exercise's cell does not stand alone.
         """
         if handler is not None:
@@ -99,21 +126,18 @@ class OpenKata:
             swept = learner.sweep(self._stage, path, self._workspace).sweep
             self._swept = (path, swept)
             return swept
-        sealed = self._sealed("there is nothing to check", "seal your prediction first")
-        with predict.journal(self._workspace) as journal:
-            earlier = len(journal.all(self._kata.slug)) - 1
-        checked = replace(self._stage.check(sealed.prediction, self._runs), earlier=earlier)
+        sealed = self._record.sealed("there is nothing to check", "seal your prediction first")
+        checked = replace(self._stage.check(sealed.prediction, self._runs), earlier=self._record.earlier())
+        if (reading := self._record.reading(sealed)) is not None:
+            checked = with_reading(checked, reading.answers)
+        elif self._injected is None:
+            raise NotRead(
+                f"the rows of {self._kata.slug} have not been read yet",
+                "say what they say in kata.observe first",
+            )
         with progress.progress(self._workspace) as opened:
             observed = {one.field: one.observed for one in checked.answers}
             opened.put_observed(self._kata.slug, observed, learner.now_ms())
-        return checked
-
-    def check_all(self) -> Checked:
-        """Carry out every run of the kata, then check the prediction.  Raises: NotSealed."""
-        for name in self._stage.runs:
-            self.run(name)
-        checked = self.check()
-        assert isinstance(checked, Checked)
         return checked
 
     @in_one_line
@@ -141,45 +165,15 @@ class OpenKata:
         return SeenTrial(engine.trial(self._stage, self._swept[0], schedule), self._stage.boundaries)
 
     def _sealed_before(self) -> Sealed:
-        by_call = "fill in each ... and run the cell again"
+        what = f"no prediction is sealed for {self._kata.slug}"
         try:
-            return self._sealed(f"no prediction is sealed for {self._kata.slug}", by_call)
+            return self._record.sealed(what, asking.BY_CALL)
         except NotSealed as error:
-            if not self._offers_a_form():
-                raise
-            raise NotSealed(error.message, f"use the form below, or {by_call}") from None
-
-    def _offers_a_form(self) -> bool:
-        """Whether a form for the prediction will stand below the running cell."""
-        # A notebook server names the session; papermill, nbval and a bare kernel have none, and nobody to type.
-        if (shell := get_ipython()) is None or "JPY_SESSION_NAME" not in os.environ:
-            return False
-        try:
-            from labkit.ui import forms
-        except ImportError:
-            return False  # there is no ipywidgets
-        forms.show_below(shell, self._kata, self.predict)
-        return True
-
-    def _sealed(self, what: str, cure: str) -> Sealed:
-        with predict.journal(self._workspace) as journal:
-            latest = journal.latest(self._kata)
-        if latest is None:
-            raise NotSealed(what, cure)
-        if len(latest.prediction.answers) != len(self._kata.fields):
-            raise NotSealed(f"{self._kata.slug} asks for more than was predicted", "predict again")
-        return latest
-
-    def _new_folder(self, name: str) -> Path:
-        base = self._workspace / "runs" / self._kata.slug
-        base.mkdir(parents=True, exist_ok=True)
-        for number in itertools.count(1):
-            try:
-                (folder := base / f"{name}-{number}").mkdir()
-            except FileExistsError:
-                continue
-            return folder
-        raise AssertionError("unreachable")
+            raise asking.stopped(
+                NotSealed,
+                error.message,
+                lambda forms, line: forms.PredictionForm(self._kata, self.predict, line),
+            ) from None
 
 
 @in_one_line

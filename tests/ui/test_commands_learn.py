@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from labkit.learning import predict, progress
+from labkit.learning import predict, progress, readings
 from labkit.learning.katas import Kata
 from labkit.ui import author, editions, exercises, learner, watching
 from labkit.ui.cli import main
@@ -65,9 +65,12 @@ def standing(capsys: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
 def test_a_kata_from_new_to_done_and_back(
     workspace: Path, kata: Kata, solution: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert standing(capsys) == ("new", [f"lab predict {MODEL} --run"])
+    assert standing(capsys) == ("new", [f"lab predict {MODEL}"])
     assert not workspace.exists()
     seal(kata, workspace)
+    assert standing(capsys) == ("predicted", [f"lab observe {MODEL}"])
+    with predict.journal(workspace) as journal:
+        readings.keep(journal, journal.all()[-1], predict.whole(kata, kata.author).answers, 2)
     assert standing(capsys) == ("predicted", [f"lab watch {MODEL}"])
 
     assert main(["reset", "k03"]) == 0
@@ -98,7 +101,7 @@ def test_next_reads_well(workspace: Path, capsys: pytest.CaptureFixture[str]) ->
         f"{MODEL}: The payment committed, then the worker died. Pay again?\n"
         "part 1, 20 minutes, not begun\n"
         f"  notebooks/{MODEL}.ipynb, or here:\n"
-        f"  lab predict {MODEL} --run\n"
+        f"  lab predict {MODEL}\n"
     )
 
 

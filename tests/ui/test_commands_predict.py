@@ -1,8 +1,11 @@
-"""`lab predict` and `lab review`: the same journal as the notebook's, and feedback that knows its limits."""
+"""`lab predict`, `lab observe` and `lab review`: the same journal as the notebook's, and feedback that knows its limits."""
 
 from __future__ import annotations
 
 import json
+import os
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -95,7 +98,6 @@ def test_a_script_gets_json_and_says_it_twice_without_a_second_row(
     second = json.loads(capsys.readouterr().out)
 
     assert first == second
-    assert first["checked"] is None
     assert first["sealed"]["prediction"]["answers"] == ANSWERS
     assert len(sealed(workspace)) == 1
 
@@ -126,29 +128,88 @@ def test_what_cannot_be_is_one_line_and_seals_nothing(
     assert not workspace.exists()
 
 
-def test_run_compares_what_is_sealed_and_review_tells(
+READ = ["--set", "payments_with_new_key=2", *OPTIONS[:6], *OPTIONS[8:]]
+
+
+def test_observe_kills_reads_and_checks_and_review_tells(
     workspace: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert main(["observe", "k03", *READ]) == 2
+    assert capsys.readouterr().err == f"no prediction is sealed for {MODEL}: lab predict {MODEL} first\n"
     assert main(["predict", "k03", *WHOLE]) == 0
+    assert capsys.readouterr().out.endswith(f"read the rows: lab observe {MODEL}\n")
     assert main(["review"]) == 0
     assert "No prediction was compared with the rows yet" in capsys.readouterr().out
 
-    assert main(["predict", "k03", "--run"]) == 0  # stdin is not read: pytest would refuse it
+    assert main(["observe", "k03", *OPTIONS[2:]]) == 2  # stdin is no terminal
+    assert "not read yet: payments_at_the_kill: give --set" in capsys.readouterr().err
+    assert not (workspace / "runs").exists()
+    assert main(["observe", "k03", *READ]) == 0
     shown = capsys.readouterr().out
-    assert "4 of 5 right, at >80 % certainty" in shown
+    assert "worker: SIGKILL" in shown
+    assert "at the interruption, journal.operations:\nstep    operation_id       state\ncharge" in shown
+    assert "4 of 5 right, at >80 % certainty. 5 of 5 read right." in shown
     assert "recognises a repetition by its key" in shown
-    assert len(sealed(workspace)) == 1
 
-    assert main(["review"]) == 0
+    assert main(["observe", "k03", "--json"]) == 0  # what was read is not asked again
+    assert json.loads(capsys.readouterr().out)["misread"] == 0
+    assert main(["review"]) == 0  # no terminal: it asks nothing
     shown = capsys.readouterr().out
     assert "4 of 5 answers right" in shown
+    assert "5 of 5 read right from the rows, at first sight" in shown
     assert "Fewer than 10 answers show nothing" in shown
     assert "Brier" not in shown
     assert (
         f"{MODEL}, >80 % sure: Payments after the resume that takes a new key\n  you said 1, the rows say 2."
         in shown
     )
-    assert shown.endswith(f"  lab predict {MODEL}\n")
+    assert shown.endswith(f"  lab review {MODEL}\n")
+    for options in (["--run"], [MODEL], ["--run", "--json"]):
+        assert main(["review", *options]) == 2
+        assert "asking again takes a terminal" in capsys.readouterr().err
+
+
+def on_a_terminal(*arguments: str) -> tuple[subprocess.Popen[str], int]:
+    """`lab` in a process that has a terminal for its stdin, and that terminal's other end."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "labkit.ui.cli", *arguments],
+        stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    os.close(theirs)
+    return process, ours
+
+
+def test_a_terminal_is_asked_again_until_ctrl_c(workspace: Path, kata: Kata) -> None:
+    """`lab review`: Enter, a whole new prediction, the rows, and then an interruption at the first question."""
+    with predict.journal(workspace) as journal, progress.progress(workspace) as opened:
+        journal.seal(kata, predict.whole(kata, kata.author), 1)
+        opened.put_observed(MODEL, ANSWERS | {"payments_with_new_key": 2}, 2)
+    process, terminal = on_a_terminal("review")
+    assert process.stdout is not None
+    os.write(terminal, b"\n1\n0\n1\n2\n0\n>80\nI saw it.\n")
+    shown = ""
+    while "What do the rows above say?" not in shown:
+        shown += process.stdout.read(1)
+    process.send_signal(signal.SIGINT)
+    _, complaints = process.communicate(timeout=60)
+    os.close(terminal)
+
+    assert process.returncode == 130
+    assert f"lab observe {MODEL} goes on from what is sealed" in complaints
+    assert f"Enter begins with {MODEL}, q leaves: \n=== 1 of 1: {MODEL}" in shown
+    assert "Prediction 2, sealed." in shown
+    assert "worker: SIGKILL" in shown
+    assert [one.prediction.because for one in sealed(workspace)][1:] == ["I saw it."]
+
+    process, terminal = on_a_terminal("observe", "k03")
+    os.write(terminal, b"one\n1\n0\n1\n1\n0\n")
+    shown, complaints = process.communicate(timeout=60)
+    os.close(terminal)
+    assert process.returncode == 0
+    assert complaints == "`payments_at_the_kill` is 'one': give a whole number\n"
+    assert "5 of 5 right, at >80 % certainty. 4 of 5 read right. Your reason: I saw it." in shown
+    assert "Misread: you read 1, and the rows say 2." in shown
 
 
 def test_review_scores_ten_answers_and_more(

@@ -1,4 +1,4 @@
-"""The prediction form: open until all is answered, sealed in the journal, and never where nobody sits."""
+"""The forms: closed until all is answered, kept in the journal, and never where nobody sits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ipywidgets as widgets  # type: ignore[import-untyped]
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
@@ -18,11 +19,12 @@ from labkit.learning import katas
 from labkit.learning.katas import Field, Kata
 from labkit.learning.predict import CERTAINTIES, Sealed
 from labkit.ui import editions, forms, running
-from labkit.ui.forms import PredictionForm
+from labkit.ui.forms import PredictionForm, ReadingForm
 from labkit.ui.notebook import open_kata
 
 from .conftest import MODEL, ROOT
 
+VIEW = "application/vnd.jupyter.widget-view+json"
 CALL = "from labkit.ui.notebook import open_kata\nkata = open_kata('k03_missing_ack')\nkata.predict({})"
 BLANK = ", ".join(f"{name}=..." for name in ("payments_at_the_kill", "certainty", "because"))
 
@@ -35,9 +37,15 @@ def answers(kata: Kata) -> dict[str, Any]:
     return {name: str(answer) if isinstance(answer, int) else answer for name, answer in kata.author.items()}
 
 
-def fill(form: PredictionForm, answers: dict[str, Any]) -> None:
+def fill(form: forms.Form, answers: dict[str, Any]) -> None:
     for name, answer in answers.items():
         form.controls[name].value = answer
+
+
+def texts(bundle: dict[str, Any]) -> list[widgets.HTML]:
+    """The texts within a form that was shown."""
+    box = widgets.Widget.widgets[bundle[VIEW]["model_id"]]
+    return [one for one in box.children if isinstance(one, widgets.HTML)]
 
 
 def test_it_opens_when_all_is_answered_and_says_what_is_missing(kata: Kata, answers: dict[str, Any]) -> None:
@@ -85,7 +93,7 @@ def test_sealed_answers_take_the_forms_place_as_plain_html(
         form.button.click()
     shown, sealed = captured.outputs
 
-    assert "application/vnd.jupyter.widget-view+json" in shown.data
+    assert VIEW in shown.data
     assert (sealed.update, sealed.transient) == (True, shown.transient)
     assert sorted(sealed.data) == ["text/html", "text/plain"]
     assert "go on with the next cell" in sealed.data["text/html"]
@@ -119,8 +127,76 @@ def test_every_kind_of_field_has_a_labelled_control(kata: Kata) -> None:
     assert described[1:3] == ["Is it?", "Which?"]
     assert all(described)
     assert list(form.controls["certainty"].options) == list(forms.BANDS.items())
-    form.controls["either"].value = False
-    assert [line for line in form.missing() if "Is it?" in line] == []  # "no" is an answer
+
+
+FIELDS = (
+    Field("number", "integer", "How many?"), Field("either", "boolean", "Is it?"),
+    Field("which", "choice", "Which?", ("a", "b")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form_of", [PredictionForm, ReadingForm])
+def test_every_kind_of_answer_is_chosen_as_a_browser_does(kata: Kata, form_of: type[forms.Form]) -> None:
+    """A number is typed, yes or no and a choice are picked by their place in the list; "no" is an answer."""
+    given: dict[str, Any] = {}
+
+    def keep(**answers: Any) -> Sealed:
+        given.update(answers)
+        raise StoreLocked("predictions.sqlite3 is locked", "close what holds it")
+
+    form = form_of(replace(kata, fields=FIELDS), keep)
+    typed = {"number": {"value": " 3 "}, "either": {"index": 2}, "which": {"index": 1}}
+    if form_of is PredictionForm:
+        typed |= {"certainty": {"index": 1}, "because": {"value": "So."}}
+    for name, state in typed.items():
+        assert form.button.disabled
+        form.controls[name].set_state(state)
+    assert not form.button.disabled
+    form.button._handle_button_msg(None, {"event": "click"}, [])
+
+    assert {name: given[name] for name in ("number", "either", "which")} == {
+        "number": 3, "either": False, "which": "a",
+    }  # fmt: skip
+    form.controls["either"].set_state({"index": 0})  # back to "choose"
+    assert form.button.disabled
+    assert "next: Is it?" in form.status.value
+
+
+def test_the_reading_form_keeps_what_was_read_and_gives_nothing_away(
+    shell: InteractiveShell, project: Path, kata: Kata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A blank observe cell stops at the form; what it keeps is read again by the call, and then checked."""
+    monkeypatch.setenv("JPY_SESSION_NAME", "k03.ipynb")
+    opened = open_kata(MODEL)
+    opened.predict(**kata.author)
+    for name in opened.runs:
+        opened.run(name)
+    shell.user_ns["kata"] = opened
+    with capture_output() as captured:
+        result = shell.run_cell("kata.observe()")
+    [shown] = [one.data for one in captured.outputs]
+    box = widgets.Widget.widgets[shown[VIEW]["model_id"]]
+    controls = [one for one in box.children if isinstance(one, widgets.Text)]
+    [button] = [one for one in box.children if isinstance(one, widgets.Button)]
+
+    assert (
+        "NotRead: the rows of k03_missing_ack have not been read yet: use the form below"
+        in texts(shown)[0].value
+    )
+    assert type(result.error_in_exec).__name__ == "NotRead"
+    assert button.description == "Keep what I read"
+    assert [one.value for one in controls] == [""] * 5
+    for control, typed in zip(controls, "10111", strict=True):
+        assert button.disabled
+        control.set_state({"value": typed})
+    button.click()
+
+    reading = opened.observe()
+    assert list(reading.answers.values()) == [1, 0, 1, 1, 1]
+    checked = opened.check()
+    assert [one.field for one in checked.answers if one.misread] == [
+        "payments_with_new_key", "exit_code_with_new_key",
+    ]  # fmt: skip
 
 
 def test_the_bands_are_the_journals() -> None:
@@ -130,17 +206,38 @@ def test_the_bands_are_the_journals() -> None:
 def test_a_blank_cell_in_a_notebook_server_stops_and_shows_the_form(
     shell: InteractiveShell, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The form stands once below its cell, and its text twin is a sentence."""
+    """The line stands in the form and nowhere else: as an error it would outlive what it asks for, in red."""
     monkeypatch.setenv("JPY_SESSION_NAME", "k03.ipynb")
     with capture_output() as captured:
         result = shell.run_cell(CALL.format(BLANK))
-        after = shell.run_cell("1")
+        after = shell.run_cell("pass")
 
     assert "use the form below, or fill in each ... and run the cell again" in str(result.error_in_exec)
-    assert "Traceback" not in captured.stdout + captured.stderr
-    [form] = [one.data for one in captured.outputs if "application/vnd.jupyter.widget-view+json" in one.data]
-    assert form["text/plain"] == forms.INSTEAD
+    assert not result.success
+    assert captured.stdout + captured.stderr == ""
+    [form] = [one.data for one in captured.outputs if VIEW in one.data]
+    assert form["text/plain"] == PredictionForm.INSTEAD
+    line = "NotSealed: no prediction is sealed for k03_missing_ack: use the form below"
+    assert [one.value for one in texts(form) if line in one.value]
     assert after.success
+
+
+def test_another_error_after_a_form_shows_itself(
+    shell: InteractiveShell, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What hides a form's own line hides nothing else, also where the cell caught the first one."""
+    monkeypatch.setenv("JPY_SESSION_NAME", "k03.ipynb")
+    caught = CALL.replace(
+        "kata.predict({})", "try: kata.predict()\nexcept Exception: pass\nkata.run('killed')"
+    )
+    with capture_output() as captured:
+        first = shell.run_cell(caught)
+        second = shell.run_cell("kata.run('killed')")
+
+    assert (first.success, second.success) == (False, False)
+    line = "NotSealed: run killed kills a process: seal your prediction first"
+    assert captured.stdout.count(line) == 2
+    assert "Traceback" not in captured.stdout
 
 
 @pytest.mark.parametrize("why", ["no server", "no ipywidgets"])

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from labkit.errors import BadKata, BadPrediction, NotSealed, UnknownName
+from labkit.errors import BadKata, BadPrediction, NotRead, NotSealed, UnknownName
 from labkit.harness.workers import payment
 from labkit.learning.katas import Kata
+from labkit.learning.readings import Unread
 from labkit.ui import formatters
-from labkit.ui.checked import RESULT_TYPE
+from labkit.ui.checked import RESULT_TYPE, bundle
 from labkit.ui.notebook import OpenKata, open_kata, series, show
 
 from .conftest import MODEL
@@ -84,9 +85,17 @@ def test_the_same_answer_is_no_second_prediction(opened: OpenKata, whole: dict[s
     assert opened.predict(**whole | {"payments_after_resume": 2}).prediction_id == 2
 
 
-def run_all(opened: OpenKata) -> None:
-    for name in ("uninterrupted", "killed", "new_key"):
+READ = {  # as the rows have it
+    "payments_at_the_kill": 1, "checkpoints_at_the_kill": 0, "payments_after_resume": 1, "payments_with_new_key": 2,
+    "exit_code_with_new_key": 0,
+}  # fmt: skip
+
+
+def run_all(opened: OpenKata, **read: Any) -> None:
+    """Carry out every run and read its rows."""
+    for name in opened.runs:
         opened.run(name)
+    opened.observe(**READ | read)
 
 
 def test_the_check_names_what_was_wrong(opened: OpenKata, whole: dict[str, Any]) -> None:
@@ -111,6 +120,62 @@ def test_a_check_asks_for_the_runs_first(opened: OpenKata, whole: dict[str, Any]
 
     with pytest.raises(UnknownName, match="run killed has not been carried out"):
         opened.check()
+
+
+def test_the_check_waits_for_a_reading(opened: OpenKata, whole: dict[str, Any]) -> None:
+    """Each refusal is the one line that says what comes next; a kept reading opens the check, also later."""
+    with pytest.raises(NotSealed, match="nothing to read: seal your prediction first"):
+        opened.observe(**READ)
+    opened.predict(**whole)
+    with pytest.raises(UnknownName, match="run uninterrupted has not been carried out"):
+        opened.observe(**READ)
+    for name in opened.runs:
+        opened.run(name)
+    with pytest.raises(NotRead, match=r"have not been read yet: say what they say in kata\.observe first"):
+        opened.check()
+    with pytest.raises(NotRead, match=r"have not been read yet: fill in each \.\.\. and run the cell again"):
+        opened.observe(**dict.fromkeys(READ, ...))
+    with pytest.raises(BadPrediction, match="not answered yet: exit_code_with_new_key"):
+        opened.observe(**READ | {"exit_code_with_new_key": ...})
+
+    kept = opened.observe(**READ)
+    assert open_kata(MODEL).observe(**dict.fromkeys(READ, ...)) == kept
+    assert opened.check().misread == 0
+
+    opened.predict(**whole | {"payments_after_resume": 2})  # another prediction asks for another reading
+    with pytest.raises(NotRead):
+        opened.check()
+
+
+def test_what_was_misread_is_said_before_what_was_mispredicted(
+    opened: OpenKata, whole: dict[str, Any]
+) -> None:
+    opened.predict(**whole)
+    run_all(opened, payments_with_new_key=1, payments_after_resume=2)
+
+    checked = opened.check()
+    text = bundle(checked)["text/plain"]
+
+    assert (checked.right, checked.misread, checked.passed) == (4, 2, True)
+    assert "4 of 5 right, at 67-80 % certainty. 3 of 5 read right." in text
+    misread = "Misread: you read 1, and the rows say 2. Look at payments.effects: effect_id=1"
+    assert 0 < text.index(misread) < text.index("by its key and by nothing else")
+    assert bundle(checked)[RESULT_TYPE]["answers"][3] == {
+        "field": "payments_with_new_key", "predicted": 1, "read": 1, "observed": 2, "right": False,
+    }  # fmt: skip
+
+
+def test_nobody_reads_where_the_prediction_is_a_parameter(project: Path, whole: dict[str, Any]) -> None:
+    injected = open_kata(MODEL, whole)
+    injected.predict()
+    for name in injected.runs:
+        injected.run(name)
+
+    assert injected.observe(**dict.fromkeys(READ, ...)) == Unread(MODEL)
+    checked = injected.check()
+    assert not checked.read
+    assert "read right" not in bundle(checked)["text/plain"]
+    assert bundle(checked)[RESULT_TYPE]["misread"] is None
 
 
 def test_an_exercise_is_judged_by_kills(opened: OpenKata) -> None:
@@ -213,6 +278,8 @@ def test_everything_has_a_text_twin_and_nothing_that_changes(
     run_all(opened)
     for value in (
         sealed,
+        opened.observe(),
+        Unread(MODEL),
         opened.run("killed"),
         opened.check(),
         opened.check(payment.resume),
