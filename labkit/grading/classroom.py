@@ -5,40 +5,26 @@ What is done is in the gradebook.  Killed anywhere and run again, the same resul
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from labkit import __version__
-from labkit.errors import BadHandler, InfrastructureError
-from labkit.grading import engine, foretold, marks, submissions, variants
-from labkit.grading.alone import require_alone
+from labkit.grading import foretold, grounds, marks, submissions, variants
 from labkit.grading.cells import Found
 from labkit.grading.gradebook import Gradebook, fingerprint_of, new_secret
+from labkit.grading.judging import NOTHING, Place, Ran, Task
 from labkit.grading.marks import Mark
-from labkit.grading.sandbox import SandboxedPool
-from labkit.grading.stage import Stage, load_stage
+from labkit.grading.stage import load_stage
 from labkit.grading.submissions import Submission
+from labkit.grading.variants import Variant
 from labkit.harness import sweep_files
 from labkit.learning.katas import Kata
 from labkit.learning.predict import Prediction
-from labkit.observations import Sweep
-
-MOST_TRIES = 2
-SUBMISSION_S = 300.0  # of one answer, by the wall clock
-NOTHING = "def {function}(world):\n    raise NotImplementedError\n"
 
 Progress = Callable[[str], None]
-
-
-class TookTooLong(Exception):
-    """One answer's sweep has passed its wall time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,137 +63,138 @@ class ClassResult:
         return any(mark.outcome == "infra_error" for row in self.rows for mark in row.marks.values())
 
 
-class Classroom:
-    """The state of one grading run."""
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One answer that has no mark yet, with all that its mark depends on."""
 
-    def __init__(self, book: Gradebook, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
+    learner: str
+    kata: Kata
+    found: Found
+    has_prediction: bool
+    variant: Variant
+    fingerprint: str
+
+
+class Classroom:
+    """The state of one grading run: the only writer of its gradebook, wherever the answers are judged."""
+
+    def __init__(self, book: Gradebook, place: Place, katas: Sequence[Kata]) -> None:
         self.book = book
-        self.pool = pool
+        self.place = place
         self.katas = list(katas)
-        self.stages = {kata.slug: load_stage(kata) for kata in katas}
         self.secret = book.setting("secret", new_secret())
-        self.digests = {kata.slug: digest_of(kata) for kata in katas}
+        self.digests = {kata.slug: grounds.digest_of(kata) for kata in katas}
         self._free: dict[str, frozenset[str]] = {}
-        left = book.setting("home", str(pool.home))
-        if left != str(pool.home) and Path(left).name.startswith("lab-grade-"):
-            shutil.rmtree(left, ignore_errors=True)  # of a run that was killed
-        book.put("home", str(pool.home))
+        self._unscored: dict[tuple[str, str], Mark] = {}
+        if place.scratch is not None:
+            book.claim_scratch(place.scratch)
 
     def grade(self, folder: Path, progress: Progress) -> ClassResult:
-        """Grade every submission of a folder.  Raises: UnknownName, BadOption: there is none."""
+        """Grade every submission of a folder.
+
+        Raises:
+            UnknownName, BadOption: there is none.
+            HarnessError: the place where answers are judged is gone; what was graded stands in the book.
+        """
         handed_in = submissions.read_class(folder, self.katas)
-        rows = tuple(self.row_of(submission, progress) for submission in handed_in)
+        foreseen = {one.learner: foretold.read(one.predictions, self.katas) for one in handed_in}
+        everything = [
+            self.waiting(one, kata, kata.slug in foreseen[one.learner][0])
+            for one in handed_in
+            for kata in self.katas
+        ]
+        self.judge(everything, progress)
+        found = {(one.learner, one.kata.slug): self.mark_of(one) for one in everything}
+        rows = tuple(self.row_of(one, found, *foreseen[one.learner]) for one in handed_in)
         self.book.forget_all_but([row.learner for row in rows])
         truths = {kata.slug: self.truth_of(kata) for kata in self.katas}
-        return ClassResult(rows, tuple(self.katas), truths, self.pool.named_level)
+        return ClassResult(rows, tuple(self.katas), truths, self.place.named_level)
 
-    def row_of(self, submission: Submission, progress: Progress) -> Row:
-        """One learner, in every kata."""
-        predictions, note = foretold.read(submission.predictions, self.katas)
-        found: dict[str, Mark] = {}
-        changed: dict[str, Mark] = {}
-        for kata in self.katas:
-            found[kata.slug] = self.mark_of(submission, kata, kata.slug in predictions)
-            earlier = self.book.earlier(submission.learner, kata.slug)
-            if earlier and earlier[-1] != found[kata.slug]:
-                changed[kata.slug] = earlier[-1]
-            progress(submission.learner)
-        notes = (*submission.notes, *([note] if note else []))
-        notes += tuple(f"{slug}: {note}" for slug, one in submission.found.items() for note in one.notes)
-        return Row(submission.learner, found, predictions, notes, changed)
-
-    def mark_of(self, submission: Submission, kata: Kata, has_prediction: bool) -> Mark:
-        """One learner's mark in one kata: from the gradebook where it is in it, else judged now."""
+    def waiting(self, submission: Submission, kata: Kata, has_prediction: bool) -> Waiting:
+        """One answer, and the fingerprint of everything that its mark depends on."""
         learner, found = submission.learner, submission.found[kata.slug]
         variant = variants.variant_of(learner, kata.slug, self.secret)
         fingerprint = fingerprint_of(
-            asdict(found), has_prediction, self.digests[kata.slug], asdict(variant), self.pool.named_level
+            asdict(found), has_prediction, self.digests[kata.slug], asdict(variant), self.place.named_level
         )
-        known = self.book.mark(learner, kata.slug, fingerprint)
-        if known is not None:
-            return known
-        stage = variants.staged(self.stages[kata.slug], variant)
-        mark, sweep = self.judged(stage, found, has_prediction)
-        mark = replace(mark, sandbox=self.pool.named_level)
-        if mark.outcome != "infra_error":
-            as_json = sweep_files.to_json(sweep) if sweep is not None else None
-            self.book.record((learner, kata.slug), fingerprint, mark, as_json)
-        return mark
+        return Waiting(learner, kata, found, has_prediction, variant, fingerprint)
 
-    def judged(self, stage: Stage, found: Found, has_prediction: bool) -> tuple[Mark, Sweep | None]:
-        """Run one answer, and say what became of it whatever it does."""
-        kata = stage.kata
-        if found.source is None:
-            return marks.unrun(kata, found.outcome, found.why, has_prediction), None
-        why = ""
-        for _ in range(MOST_TRIES):
-            try:
-                require_alone(found.source, kata.exercise)
-                sweep = self.swept(stage, found.source)
-                return marks.mark_of(kata, sweep, self.free_of(kata), has_prediction), sweep
-            except BadHandler as error:
-                return marks.unrun(kata, "malformed", error.message, has_prediction), None
-            except TookTooLong:
-                limit = f"{SUBMISSION_S:g} s for one answer"
-                return marks.unrun(kata, "killed_by_limit", limit, has_prediction), None
-            except InfrastructureError as error:
-                why = error.message.strip().splitlines()[-1][:200]
-        if self.works():
-            why = f"the answer broke its own trials, {MOST_TRIES} times, while others ran: {why}"
-            return marks.unrun(kata, "tampered", why, has_prediction), None
-        return marks.unrun(kata, "infra_error", why, False), None
+    def judge(self, everything: Sequence[Waiting], progress: Progress) -> None:
+        """See to it that every answer has its mark in the book, or that it is known why it has no score."""
+        to_run = []
+        for one in everything:
+            if self.book.mark(one.learner, one.kata.slug, one.fingerprint) is None:
+                if one.found.source is not None:
+                    to_run.append(one)
+                    continue
+                self.record(one, marks.unrun(one.kata, one.found.outcome, one.found.why, one.has_prediction))
+            progress(one.learner)
+        self.find_free({one.kata.slug: one.kata for one in to_run})
+        tasks = [Task(one.kata.slug, one.found.source or "", one.variant) for one in to_run]
+        for number, ran in self.place.judge(tasks):
+            self.record(to_run[number], *self.marked(to_run[number], ran))
+            progress(to_run[number].learner)
 
-    def swept(self, stage: Stage, source: str) -> Sweep:
-        """The sweep of one answer.  Raises: BadHandler, TookTooLong, InfrastructureError."""
-        ends_s = time.monotonic() + SUBMISSION_S
+    def marked(self, one: Waiting, ran: Ran) -> tuple[Mark, dict[str, Any] | None]:
+        """The mark that a result comes to, with the sweep behind it."""
+        if ran.outcome == "infra_error" or one.kata.slug not in self._free:
+            why = ran.why or "the kata itself could not be run"
+            return marks.unrun(one.kata, "infra_error", why, False), None
+        if ran.sweep is None:
+            return marks.unrun(one.kata, ran.outcome, ran.why, one.has_prediction), None
+        sweep = sweep_files.from_json(ran.sweep)
+        return marks.mark_of(one.kata, sweep, self._free[one.kata.slug], one.has_prediction), ran.sweep
 
-        def watch(_done: int, _total: int) -> None:
-            if time.monotonic() > ends_s:
-                raise TookTooLong
+    def record(self, one: Waiting, mark: Mark, sweep: dict[str, Any] | None = None) -> None:
+        """Put a mark into the book; what is no score is left to the next run."""
+        mark = replace(mark, sandbox=self.place.named_level)
+        if mark.outcome == "infra_error":
+            self._unscored[one.learner, one.kata.slug] = mark
+        else:
+            self.book.record((one.learner, one.kata.slug), one.fingerprint, mark, sweep)
 
-        with tempfile.TemporaryDirectory(prefix="lab-answer-") as folder:
-            answer = Path(folder) / "answers" / f"{stage.kata.slug}.py"
-            answer.parent.mkdir()
-            answer.write_text(source, encoding="utf-8")
-            return engine.grade(stage, answer, pool=self.pool, progress=watch)
+    def mark_of(self, one: Waiting) -> Mark:
+        """The mark of an answer that was seen to."""
+        known = self.book.mark(one.learner, one.kata.slug, one.fingerprint)
+        return known or self._unscored[one.learner, one.kata.slug]
 
-    def free_of(self, kata: Kata) -> frozenset[str]:
-        """The crash points of a kata at which an answer that does nothing passes."""
-        if kata.slug not in self._free:
-            name = f"free {kata.slug} {self.digests[kata.slug]}"
-            known = json.loads(self.book.setting(name, "null"))
-            if known is None:
-                sweep = self.swept(self.stages[kata.slug], NOTHING.format(function=kata.exercise))
-                known = sorted(marks.free_places(sweep))
-                self.book.put(name, json.dumps(known))
-            self._free[kata.slug] = frozenset(known)
-        return self._free[kata.slug]
+    def row_of(
+        self, submission: Submission, found: dict[tuple[str, str], Mark], predictions: dict[str, Prediction],
+        note: str,
+    ) -> Row:  # fmt: skip
+        """One learner, in every kata."""
+        learner = submission.learner
+        mine = {kata.slug: found[learner, kata.slug] for kata in self.katas}
+        changed = {}
+        for slug, mark in mine.items():
+            earlier = self.book.earlier(learner, slug)
+            if earlier and earlier[-1] != mark:
+                changed[slug] = earlier[-1]
+        notes = (*submission.notes, *([note] if note else []))
+        notes += tuple(f"{slug}: {note}" for slug, one in submission.found.items() for note in one.notes)
+        return Row(learner, mine, predictions, notes, changed)
 
-    def works(self) -> bool:
-        """Whether the infrastructure can run an answer that harms nothing."""
-        kata = self.katas[0]
-        try:
-            self.swept(self.stages[kata.slug], NOTHING.format(function=kata.exercise))
-        except InfrastructureError:
-            return False
-        return True
+    def find_free(self, katas: dict[str, Kata]) -> None:
+        """Find the crash points at which an answer that does nothing passes; a kata that fails has none known."""
+        names = {slug: f"free {slug} {self.digests[slug]}" for slug in katas}
+        known = {slug: json.loads(self.book.setting(name, "null")) for slug, name in names.items()}
+        asked = [slug for slug, places in known.items() if places is None]
+        tasks = [Task(slug, NOTHING.format(function=katas[slug].exercise)) for slug in asked]
+        for number, ran in self.place.judge(tasks):
+            if ran.sweep is not None:
+                slug = asked[number]
+                known[slug] = sorted(marks.free_places(sweep_files.from_json(ran.sweep)))
+                self.book.put(names[slug], json.dumps(known[slug]))
+        self._free |= {slug: frozenset(places) for slug, places in known.items() if places is not None}
 
     def truth_of(self, kata: Kata) -> dict[str, Any]:
         """What the kata's own runs show in each predicted field."""
         name = f"truth {kata.slug} {self.digests[kata.slug]}"
         known = json.loads(self.book.setting(name, "null"))
         if known is None:
-            stage = self.stages[kata.slug]
+            stage = load_stage(kata)
             with tempfile.TemporaryDirectory(prefix="lab-truth-") as folder:
                 runs = {run: stage.run(run, Path(folder) / run) for run in stage.runs}
                 known = {name: one.value for name, one in stage.observed(runs).items()}
             self.book.put(name, json.dumps(known))
         return dict(known)
-
-
-def digest_of(kata: Kata) -> str:
-    """The digest of what a kata's marks depend on: its files, and labkit's version."""
-    digest = hashlib.sha256(__version__.encode())
-    for name in ("kata.toml", "scenario.py", "checks.py"):
-        digest.update((kata.folder / name).read_bytes())
-    return digest.hexdigest()

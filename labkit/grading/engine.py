@@ -9,7 +9,7 @@ from pathlib import Path
 
 from labkit.grading.sandbox import sandboxed
 from labkit.grading.stage import Stage
-from labkit.harness import sweeps, worlds
+from labkit.harness import drawn, sweeps, worlds
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.harness.sweeps import Progress, quietly
@@ -29,7 +29,7 @@ def grade(
 
     `answer` is a Python file with the exercise's function; `depth` is `1`, `2` or `all`.  Deeper than
     once, lines are no crash points: a state begins and ends at statements, and pairs of lines only
-    repeat pairs of them.
+    repeat pairs of them.  The stage's own pairs of crashes are tried after depth `1`.
 
     Raises:
         BadHandler: the answer cannot be loaded, or has no crash point.
@@ -38,10 +38,11 @@ def grade(
     with _prepared(stage, answer, pool) as (job, workers):
         points = job.sources if depth == "1" else DURABLE
         swept = sweeps.sweep(replace(job, sources=points), workers, depth, progress)
+        pairs = drawn.pairs(job, workers, swept, stage.draws) if depth == "1" else ()
     return replace(
         swept,
         control=_repeatable(stage.kata, answer, swept.control),
-        results=tuple(_repeatable(stage.kata, answer, result) for result in swept.results),
+        results=tuple(_repeatable(stage.kata, answer, result) for result in (*swept.results, *pairs)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
@@ -93,6 +94,13 @@ class Gradebook:
         """Set a setting that changes."""
         with sqlite.atomic(self.db):
             self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
+
+    def claim_scratch(self, folder: Path) -> None:
+        """Note the folder of throw-away files of this run; that of a run that was killed is removed."""
+        left = self.setting("home", str(folder))
+        if left != str(folder) and Path(left).name.startswith("lab-grade-"):
+            shutil.rmtree(left, ignore_errors=True)
+        self.put("home", str(folder))
 
 
 def text_of(value: Any) -> str:

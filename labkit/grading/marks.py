@@ -4,6 +4,8 @@ A fifth of a kata's points is for a prediction that was made, right or wrong.  T
 exercise: all of it where every crash point passes, else the share of the crash points that pass and at
 which doing nothing would not have passed as well.  An answer that does harm at any crash point (pays
 twice, claims what is not so) has nothing for the exercise: a share of a broken promise is none.
+A learner's own pairs of crashes are no crash points to earn anything at; they can show harm, or that
+an answer is not whole.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ class Mark:
 
     `outcome` is `judged`, or why nothing or not everything was.  `points_passed` of `points_counted`
     crash points were passed.  `failed` names the crash points that failed, `verdicts` counts all.
+    `drawn` has each of the learner's own pairs of crashes, as the command that repeats it, with its end.
     """
 
     outcome: str
@@ -37,19 +40,21 @@ class Mark:
     points_counted: int = 0
     verdicts: tuple[tuple[str, int], ...] = ()
     failed: tuple[str, ...] = ()
+    drawn: tuple[tuple[str, str], ...] = ()
     sandbox: str = ""
 
     @property
     def as_json(self) -> dict[str, Any]:
         """For the gradebook and results.json."""
-        return asdict(self) | {"verdicts": dict(self.verdicts), "failed": list(self.failed)}
+        return asdict(self) | {
+            "verdicts": dict(self.verdicts), "failed": list(self.failed), "drawn": dict(self.drawn),
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Mark:
         """From the gradebook."""
-        return cls(
-            **{**found, "verdicts": tuple(found["verdicts"].items()), "failed": tuple(found["failed"])}
-        )
+        pairs = {name: tuple(found.get(name, {}).items()) for name in ("verdicts", "drawn")}
+        return cls(**{**found, **pairs, "failed": tuple(found["failed"])})
 
 
 def points_for_prediction(kata: Kata) -> int:
@@ -78,7 +83,9 @@ def mark_of(kata: Kata, sweep: Sweep, free: frozenset[str], has_prediction: bool
     """The mark of a sweep."""
     counted = [
         result for result in sweep.results
-        if result.schedule[0].kind in COUNTED and result.schedule[0].label not in free
+        if len(result.schedule) == 1
+        and result.schedule[0].kind in COUNTED
+        and result.schedule[0].label not in free
     ]  # fmt: skip
     passed = sum(result.passed for result in counted)
     prediction = points_for_prediction(kata) if has_prediction else 0
@@ -97,6 +104,7 @@ def mark_of(kata: Kata, sweep: Sweep, free: frozenset[str], has_prediction: bool
             sorted(Counter(name for one in (sweep.control, *sweep.results) for name in one.names).items())
         ),
         failed=tuple(dict.fromkeys(place_of(result) for result in sweep.results if not result.passed)),
+        drawn=tuple((one.command, ", ".join(one.names)) for one in sweep.results if len(one.schedule) == 2),
     )
 
 

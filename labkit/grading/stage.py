@@ -38,6 +38,7 @@ class Stage:
     contract: Mapping[str, str]
     judge: Judge
     ledger_inside: bool = False
+    draws: tuple[tuple[int, int], ...] = ()  # a learner's own pairs of crashes, see harness/drawn.py
 
     @property
     def has_own_judge(self) -> bool:

@@ -1,11 +1,14 @@
 """A world of one's own for every learner: other amounts, another currency, and other orders where they are free.
 
-Values change, the crash points never.  A constant copied from a neighbour does not fit.
+Values change, the crash points never.  A constant copied from a neighbour does not fit.  A few crash
+schedules are the learner's own as well: pairs of crashes, tried beside one crash at every point, so
+that an answer cannot be fitted to the schedules that everybody knows.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,16 +17,22 @@ from labkit.harness.specs import LedgerSpec, StepSpec, WorldSpec
 from labkit.harness.trials import Scenario
 from labkit.values import Action, BudgetPolicy
 
+DRAWN_SCHEDULES = 3
+NUMBER = re.compile(r"(?<![\w-])\d[\d_]*(?!\w)")  # but for those in names such as order-1001
 CURRENCIES = ("USD", "EUR", "GBP", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "CAD", "AUD", "NZD")
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """How one learner's world differs: amounts are `factor` times, currencies moved on, orders renamed."""
+    """How one learner's world differs: amounts are `factor` times, currencies moved on, orders renamed.
+
+    `draws` are pairs of numbers, one for a crash of the first run, one for a crash of its recovery.
+    """
 
     factor: int
     shift: int
     order: int
+    draws: tuple[tuple[int, int], ...] = ()
 
     def amount(self, minor: int) -> int:
         """An amount or a cap: all are multiplied alike, so whatever fits still fits."""
@@ -38,37 +47,59 @@ class Variant:
 
 def variant_of(learner: str, kata: str, secret: str) -> Variant:
     """The variant of one learner in one kata: a function of the secret, which nobody can guess without it."""
-    drawn = hashlib.sha256(f"{secret}\0{learner}\0{kata}".encode("utf-8", "backslashreplace")).digest()
+    whose = f"{secret}\0{learner}\0{kata}".encode("utf-8", "backslashreplace")
+    drawn = hashlib.sha256(whose).digest()
+    crashes = hashlib.shake_256(whose).digest(8 * DRAWN_SCHEDULES)
+    numbers = [int.from_bytes(crashes[at : at + 4], "big") for at in range(0, len(crashes), 4)]
     return Variant(
         factor=2 + int.from_bytes(drawn[:2], "big") % 97,
         shift=1 + drawn[2] % (len(CURRENCIES) - 1),
         order=2000 + int.from_bytes(drawn[3:6], "big") % 900_000,
+        draws=tuple(zip(numbers[::2], numbers[1::2], strict=True)),
     )
 
 
 def staged(stage: Stage, variant: Variant) -> Stage:
-    """The stage with its exercise in the variant's world."""
+    """The stage with its exercise in the variant's world, and the variant's crash schedules beside the usual."""
 
     def exercise(answer: Path) -> Scenario:
         scenario = stage.exercise(answer)
-        names = free_orders(stage, scenario, answer, variant)
+        known = known_by_name(stage, scenario, answer)
+        names = free_orders(scenario.world, known, variant)
         return replace(
             scenario,
-            world=world_of(scenario.world, variant, names),
+            world=world_of(scenario.world, fitting(variant, scenario.world, known), names),
             workflow_id=renamed(scenario.workflow_id, names),
         )
 
-    return replace(stage, exercise=exercise)
+    return replace(stage, exercise=exercise, draws=variant.draws)
 
 
-def free_orders(stage: Stage, scenario: Scenario, answer: Path, variant: Variant) -> dict[str, str]:
-    """New names for the orders that neither the kata's checks nor its own workers know by name."""
-    files = [stage.kata.folder / "checks.py"]
-    files += [
-        handler.file for handler in (scenario.first, scenario.resume) if Path(handler.file) != Path(answer)
-    ]
-    known = "".join(Path(file).read_text(encoding="utf-8") for file in files)
-    subjects = dict.fromkeys(step.action.subject for step in scenario.world.steps)
+def known_by_name(stage: Stage, scenario: Scenario, answer: Path) -> str:
+    """The text of the kata's checks and of its own workers: what they name has to stay as it is."""
+    workers = {Path(handler.file) for handler in (scenario.first, scenario.resume)} - {Path(answer)}
+    files = [stage.kata.folder / "checks.py", *sorted(workers)]
+    return "".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def fitting(variant: Variant, world: WorldSpec, known: str) -> Variant:
+    """The variant without the amounts, or the currencies, of which one is known by name."""
+    values = [(step.action.currency, step.action.amount_minor) for step in world.steps]
+    for ledger in world.ledgers:
+        values += [(mandate.currency, mandate.amount_minor) for mandate in ledger.mandates]
+        values += ledger.budget.caps_minor if ledger.budget else ()
+    numbers = {int(number.replace("_", "")) for number in NUMBER.findall(known)}
+    codes = set(re.findall(r"\b[A-Z]{3}\b", known))
+    return replace(
+        variant,
+        factor=1 if any(amount and amount in numbers for _, amount in values) else variant.factor,
+        shift=0 if any(code in codes for code, _ in values) else variant.shift,
+    )
+
+
+def free_orders(world: WorldSpec, known: str, variant: Variant) -> dict[str, str]:
+    """New names for the orders that nobody knows by name."""
+    subjects = dict.fromkeys(step.action.subject for step in world.steps)
     return {
         subject: f"{subject.partition('-')[0]}-{variant.order + number}"
         for number, subject in enumerate(subjects)

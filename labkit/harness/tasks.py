@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,6 +14,8 @@ from labkit.harness import schedules, snapshots, unseen
 from labkit.harness.edges import run_from
 from labkit.harness.jobs import SweepJob, clone
 from labkit.observations import CrashPoint, ProcessRun, Snapshot
+
+DURABLE = ("boundary", "statement")  # where a durable state begins or ends; lines lie between
 
 
 @contextmanager
@@ -62,8 +64,13 @@ def kill_once(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[di
         return [result | {"recovery_worked": result["recovery_worked"] or ran.takeover_worked}]
 
 
-def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Depth 2: after the kill at `at`, the resume is killed at each of its points as well."""
+def kill_twice(
+    job: SweepJob, at: int, expected: list[dict[str, Any]], draw: int | None = None
+) -> list[dict[str, Any]]:
+    """Depth 2: after the kill at `at`, the resume is killed at each of its points as well.
+
+    With a `draw` it is killed at one of them: the number chooses among its boundaries and statements.
+    """
     found: list[dict[str, Any]] = []
     with world_of(job) as crashed:
         ran = schedules.run_faulty(job, crashed, 1, at, [])
@@ -74,7 +81,7 @@ def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[d
         schedules.intervene(job, crashed)
         with world_of(job, str(crashed)) as folder:
             points = schedules.run_faulty(job, folder, 2, 0, [at]).points
-        for second in points:
+        for second in points if draw is None else drawn_of(points, draw):
             with world_of(job, str(crashed)) as folder:
                 again = schedules.run_faulty(job, folder, 2, second.number, [at])
                 outcome, why = schedules.how_it_fell(job, again, second.number, second)
@@ -85,6 +92,12 @@ def kill_twice(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[d
                 else:
                     found.append(unjudged([first, second], outcome, why))
     return found
+
+
+def drawn_of(points: Sequence[CrashPoint], draw: int) -> list[CrashPoint]:
+    """The boundary or statement that a number chooses; none where there is none."""
+    durable = [point for point in points if point.kind in DURABLE]
+    return [durable[draw % len(durable)]] if durable else []
 
 
 def kill_schedule(job: SweepJob, numbers: list[int]) -> dict[str, Any]:

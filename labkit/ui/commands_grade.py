@@ -40,6 +40,7 @@ def grade(
     from labkit.grading import confinement, gradebook, results
     from labkit.grading import submissions as handed_in
     from labkit.grading.classroom import Classroom
+    from labkit.grading.judging import Here
     from labkit.grading.sandbox import SandboxedPool
     from labkit.learning import katas as series
     from labkit.ui import class_page, feedback
@@ -50,7 +51,7 @@ def grade(
     count = len(handed_in.read_class(submissions, chosen))
     with gradebook.opened(out) as book, SandboxedPool(level, jobs) as pool:
         with progress("grading", count * len(chosen)) as advance:
-            result = Classroom(book, pool, chosen).grade(submissions, advance)
+            result = Classroom(book, Here(pool, chosen), chosen).grade(submissions, advance)
         results.write(result, out)
         feedback.write(result, book, out / "feedback")
         results.put(out / "class.html", class_page.page(result))

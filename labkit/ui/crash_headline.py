@@ -62,6 +62,9 @@ def done(sweep: Sweep) -> str:
     how = (
         f"{DOING.get(sweep.fault, visible(sweep.fault))} {times.get(sweep.depth, f'at depth {sweep.depth}')}"
     )
+    pairs = sum(len(result.schedule) == 2 for result in sweep.results)
+    if sweep.depth == "1" and pairs:
+        how += f", and twice at {pairs} drawn pair{'' if pairs == 1 else 's'} of points"
     what = NOUNS.get(sweep.fault, "the fault")
     counted = f"{kills(sweep)} {COUNTED.get(sweep.fault, 'faults')}"
     meaning = (

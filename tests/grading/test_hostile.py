@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from labkit.grading import confinement, engine, gradebook
+from labkit.grading import confinement, engine, gradebook, variants
 from labkit.grading.cells import attempted
-from labkit.grading.classroom import Classroom
+from labkit.grading.classroom import Classroom, Waiting
 from labkit.grading.confinement import Level
+from labkit.grading.judging import Here, Judge, Task
 from labkit.grading.sandbox import SandboxedPool
 from labkit.learning import katas
 
@@ -38,12 +39,22 @@ def classroom(
         gradebook.opened(tmp_path_factory.mktemp("grades")) as book,
         SandboxedPool(level, 2, deadline_s=3.0) as pool,
     ):
-        yield Classroom(book, pool, [KATA])
+        yield Classroom(book, Here(pool, [KATA]), [KATA])
+
+
+def judge_of(classroom: Classroom) -> Judge:
+    assert isinstance(classroom.place, Here)
+    return classroom.place.judging
 
 
 def exercise_points(classroom: Classroom, source: str) -> tuple[int, str]:
     found = attempted(source, KATA.exercise)
-    mark, _ = classroom.judged(classroom.stages[KATA.slug], found, False)
+    if found.source is None:
+        return 0, found.outcome
+    variant = variants.variant_of("someone", KATA.slug, "secret")
+    ran = judge_of(classroom).judge(Task(KATA.slug, found.source, variant))
+    classroom.find_free({KATA.slug: KATA})
+    mark, _ = classroom.marked(Waiting("someone", KATA, found, False, variant, ""), ran)
     assert mark.earned == mark.exercise
     return mark.earned, mark.outcome
 
@@ -74,7 +85,7 @@ def test_it_earns_nothing_and_leaves_nothing(classroom: Classroom, answer: Path)
     assert earned == 0
     assert outcome != "infra_error"
     if os.getuid() == 0:
-        assert survivors(classroom.pool) == set()
+        assert survivors(judge_of(classroom).pool) == set()
 
 
 def test_a_store_that_is_opened_deletes_no_file_of_the_machine(classroom: Classroom, tmp_path: Path) -> None:
@@ -86,7 +97,7 @@ def test_a_store_that_is_opened_deletes_no_file_of_the_machine(classroom: Classr
         source.read_text(encoding="utf-8").replace("/tmp/of-the-teacher", str(victim)), encoding="utf-8"
     )
 
-    result = engine.repeat(classroom.stages[KATA.slug], answer, [5], classroom.pool)
+    result = engine.repeat(judge_of(classroom).stages[KATA.slug], answer, [5], judge_of(classroom).pool)
 
     assert (result.outcome, victim.exists()) == ("tampered", True)
     assert "names another file to be deleted" in result.explanation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,19 @@ def test_a_mark_comes_back_from_json() -> None:
 
     assert marks.Mark.from_json(mark.as_json) == mark
     assert mark.failed == ("COMMIT at line 2",)
+
+
+def pair(name: str) -> PointResult:
+    first, second = result(1, name), result(2, name)
+    return replace(first, schedule=(*first.schedule, *second.schedule), command="lab trial k03 --at 1,2")
+
+
+def test_a_drawn_pair_earns_nothing_and_can_show_harm() -> None:
+    """Points are earned at the crash points that everybody has; a pair says whether the answer is whole."""
+    whole = (result(1, "exactly_one"), result(2, "exactly_one"))
+
+    assert [earned(sweep(*whole, pair(name))) for name in ("exactly_one", "stuck", "duplicate")] == [8, 7, 0]
+    mark = marks.mark_of(KATA, sweep(*whole, pair("stuck")), frozenset(), False)
+    assert (mark.points_passed, mark.points_counted) == (2, 2)
+    assert mark.drawn == (("lab trial k03 --at 1,2", "stuck"),)
+    assert marks.Mark.from_json(mark.as_json) == mark

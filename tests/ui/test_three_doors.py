@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from labkit.grading import gradebook
-from labkit.grading.classroom import Classroom
+from labkit.grading.judging import Judge
 from labkit.grading.sandbox import SandboxedPool
 from labkit.learning.katas import Kata
 from labkit.observations import Sweep
@@ -48,7 +47,7 @@ def plain(sweep: Sweep) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["new_key", "gives_up", "believes_the_request"])
 def test_the_three_doors_agree(
-    name: str, kata: Kata, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    name: str, kata: Kata, project: Path, capsys: pytest.CaptureFixture[str],
     system_program: Callable[..., str],
 ) -> None:  # fmt: skip
     system_program("bwrap")
@@ -59,9 +58,9 @@ def test_the_three_doors_agree(
     capsys.readouterr()
     assert main(["check", MODEL, "--json"]) == 1
     terminal = json.loads(capsys.readouterr().out)
-    with gradebook.opened(tmp_path / "out") as book, SandboxedPool("bwrap", 2) as pool:
-        classroom = Classroom(book, pool, [kata])
-        graded = classroom.swept(classroom.stages[MODEL], source)
+    with SandboxedPool("bwrap", 2) as pool:
+        judge = Judge(pool, [kata])
+        graded = judge.swept(judge.stages[MODEL], source)
 
     assert plain(notebook) == plain(graded)
     assert without_folders(terminal) == plain(graded)

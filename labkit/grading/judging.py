@@ -1,0 +1,155 @@
+"""One answer judged: what is asked and what comes back are plain values, wherever it happens.
+
+`Here` judges on this machine.  `grid` sends the same tasks to a Dask cluster, whose workers judge them
+by the same `Judge`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from labkit.errors import BadHandler, HarnessError, InfrastructureError
+from labkit.grading import engine, variants
+from labkit.grading.alone import require_alone
+from labkit.grading.sandbox import SandboxedPool
+from labkit.grading.stage import Stage, load_stage
+from labkit.grading.variants import Variant
+from labkit.harness import sweep_files
+from labkit.learning.katas import Kata
+from labkit.observations import Sweep
+
+MOST_TRIES = 2
+SUBMISSION_S = 300.0  # of one answer, by the wall clock
+NOTHING = "def {function}(world):\n    raise NotImplementedError\n"
+
+
+class TookTooLong(Exception):
+    """One answer's sweep has passed its wall time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An answer to a kata, to be swept in a learner's variant; None is the kata's own world."""
+
+    kata: str
+    source: str
+    variant: Variant | None = None
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """For the way to where it is judged."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Task:
+        """At the end of that way."""
+        variant = found["variant"]
+        if variant is not None:
+            draws = tuple((first, second) for first, second in variant["draws"])
+            variant = Variant(**{**variant, "draws": draws})
+        return cls(found["kata"], found["source"], variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of a task: `judged` with its sweep as JSON, or why there is none."""
+
+    outcome: str
+    why: str = ""
+    sweep: dict[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Ran:
+        """From a text that another machine has sent.  Raises: HarnessError: it is none of ours."""
+        try:
+            found = json.loads(text)
+            ran = cls(found["outcome"], found["why"], found["sweep"])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise HarnessError(
+                f"a worker's result is no result ({type(error).__name__})", "run it again"
+            ) from None
+        if not all(isinstance(text, str) for text in (found["outcome"], found["why"])):
+            raise HarnessError("a worker's result is no result", "run it again")
+        return ran
+
+
+class Place(Protocol):
+    """Where answers are judged."""
+
+    named_level: str
+    scratch: Path | None
+
+    def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
+        """What becomes of each task, with its number, in the order in which they end."""
+
+
+class Judge:
+    """Judges one answer after the other, in one pool."""
+
+    def __init__(self, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
+        self.pool = pool
+        self.stages = {kata.slug: load_stage(kata) for kata in katas}
+
+    def judge(self, task: Task) -> Ran:
+        """Run one answer, and say what became of it whatever it does."""
+        stage = self.stages[task.kata]
+        if task.variant is not None:
+            stage = variants.staged(stage, task.variant)
+        why = ""
+        for _ in range(MOST_TRIES):
+            try:
+                require_alone(task.source, stage.kata.exercise)
+                return Ran("judged", "", sweep_files.to_json(self.swept(stage, task.source)))
+            except BadHandler as error:
+                return Ran("malformed", error.message)
+            except TookTooLong:
+                return Ran("killed_by_limit", f"{SUBMISSION_S:g} s for one answer")
+            except InfrastructureError as error:
+                why = error.message.strip().splitlines()[-1][:200]
+        if self.works(stage):
+            return Ran(
+                "tampered", f"the answer broke its own trials, {MOST_TRIES} times, while others ran: {why}"
+            )
+        return Ran("infra_error", why)
+
+    def swept(self, stage: Stage, source: str) -> Sweep:
+        """The sweep of one answer.  Raises: BadHandler, TookTooLong, InfrastructureError."""
+        ends_s = time.monotonic() + SUBMISSION_S
+
+        def watch(_done: int, _total: int) -> None:
+            if time.monotonic() > ends_s:
+                raise TookTooLong
+
+        with tempfile.TemporaryDirectory(prefix="lab-answer-") as folder:
+            answer = Path(folder) / "answers" / f"{stage.kata.slug}.py"
+            answer.parent.mkdir()
+            answer.write_text(source, encoding="utf-8")
+            return engine.grade(stage, answer, pool=self.pool, progress=watch)
+
+    def works(self, stage: Stage) -> bool:
+        """Whether the infrastructure can run an answer that harms nothing."""
+        try:
+            self.swept(stage, NOTHING.format(function=stage.kata.exercise))
+        except InfrastructureError:
+            return False
+        return True
+
+
+class Here:
+    """This machine: one answer after the other, the crash points of each side by side."""
+
+    def __init__(self, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
+        self.judging = Judge(pool, katas)
+        self.named_level = pool.named_level
+        self.scratch: Path | None = pool.home
+
+    def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
+        """What becomes of each task, in order."""
+        for number, task in enumerate(tasks):
+            yield number, self.judging.judge(task)
