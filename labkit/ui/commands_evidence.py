@@ -171,3 +171,5 @@ def doctor(
             complain(f"{finding.what}: {finding.found}")
     if worst:
         raise typer.Exit(worst)
+    if folder is None and not json:
+        print_line("\nThe katas can run here: lab next begins.")

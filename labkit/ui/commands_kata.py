@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labkit.errors import UnknownName
 from labkit.ui.output import JsonOption, print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
@@ -92,16 +91,14 @@ def trial(
     from labkit.grading.stage import load_stage
     from labkit.learning import katas
     from labkit.learning.places import workspace_folder
-    from labkit.ui import trial_output
+    from labkit.learning.progress import answer_place
+    from labkit.ui import learner, trial_output
     from labkit.ui.commands_sweep import numbers_of
     from labkit.ui.point import SeenTrial
 
     kata = katas.find(name)
-    answer = answer or workspace_folder() / "answers" / f"{kata.slug}.py"
-    if not answer.is_file():
-        raise UnknownName(
-            f"{answer} is not there", "check the exercise once in the notebook, or give --answer FILE"
-        )
+    answer = answer or answer_place(workspace_folder(), kata.slug)
+    learner.require_answer(answer, kata)
     stage = load_stage(kata)
     found = engine.trial(stage, answer, numbers_of(at) if at is not None else ())
     if at is None:
@@ -133,3 +130,5 @@ def list_katas(as_json: JsonOption = False) -> None:
             for row in rows
         ],
     )
+    done = sum(row.standing == "done" for row in rows)
+    print_line(f"\n{done} of {len(rows)} done: lab next says where to go on.")

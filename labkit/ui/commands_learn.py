@@ -64,7 +64,7 @@ def next_kata(as_json: JsonOption = False) -> None:
             }
         )
     if row is None:
-        return print_line(f"All {len(rows)} katas are done. `lab review` shows how sure you were.")
+        return print_line(f"All {len(rows)} katas are done: lab review shows how sure you were.")
     kata, said = row.kata, SAYS[row.standing] or "not begun"
     print_line(f"{kata.slug}: {kata.title}")
     print_line(f"part {kata.part}, {kata.minutes} minutes, {said}")
@@ -95,6 +95,8 @@ def hint(name: KataName, again: Again = False, as_json: JsonOption = False) -> N
         print_line(f"Those are all the hints of {kata.slug}.")
     if again and not shown:
         print_line(f"No hint was shown yet: lab hint {kata.slug}")
+    elif not again and new and new < len(kata.hints):
+        print_line(f"Still stuck? lab hint {kata.slug} has one more.")
     return None
 
 

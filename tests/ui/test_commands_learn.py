@@ -114,9 +114,10 @@ def test_hints_come_one_step_at_a_time(
 
     lines = [f"Hint {step} of 5: {hint}" for step, hint in enumerate(kata.hints, 1)]
     assert said("--again") == [f"No hint was shown yet: lab hint {MODEL}"]
-    assert [said() for _ in range(3)] == [[line] for line in lines[:3]]
+    more = f"Still stuck? lab hint {MODEL} has one more."
+    assert [said() for _ in range(3)] == [[line, more] for line in lines[:3]]
     assert said("--again") == lines[:3]
-    assert [said() for _ in range(2)] == [[line] for line in lines[3:]]
+    assert [said() for _ in range(2)] == [[lines[3], more], [lines[4]]]
     assert said() == [*lines, f"Those are all the hints of {MODEL}."]
 
 
@@ -344,7 +345,8 @@ def test_watch_checks_each_save_and_ends_by_ctrl_c(
     lines = read_until(watcher, "Stuck")
     assert lines[0].startswith("The exercise was written to ")
     assert "write `resume` and save" in lines[1]
-    assert any("stuck: journal" in line for line in lines)
+    assert "stuck: 32 of 36 crashes, first at 1 line 13 of payment.py" in lines
+    assert f"  lab trial {MODEL} --at 1" in lines
     assert "its runs say: NotImplementedError" in lines
 
     answer.write_text("def resume(world:\n", encoding="utf-8")
