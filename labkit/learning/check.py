@@ -6,6 +6,7 @@ look, with the readers below.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -49,6 +50,11 @@ class Answered:
     def misread(self) -> bool:
         """Whether somebody read something else than the rows have."""
         return self.read is not None and self.read != self.observed
+
+    @property
+    def where(self) -> str:
+        """The tables or processes that `row` tells of, without what they hold."""
+        return " and ".join(re.findall(r"(?:^|; )([^:;=]+): ", self.row)) or self.row
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def _json(value: Checked) -> dict[str, Any]:
 
 def _remarks(one: Answered) -> list[str]:
     """What is to be said of one field: first what was misread, then what was mispredicted."""
-    misread = f"Misread: you read {one.read}, and the rows say {one.observed}. Look at {one.row}."
+    misread = f"Misread: you read {one.read}, and the rows say {one.observed}. Look at {one.where}."
     return [*([misread] if one.misread else []), *([one.why] if one.why else [])]
 
 

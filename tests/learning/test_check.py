@@ -91,5 +91,24 @@ def test_rows_are_counted_and_named() -> None:
     assert check.count(None, "payments", "effects", ("effect_id",)) == Observed(0, "payments.effects: no row")
 
 
+@pytest.mark.parametrize(
+    ("row", "where"),
+    [
+        ("payments.effects: effect_id=1, operation_id=order:charge; effect_id=2", "payments.effects"),
+        ("payments.policy: max_effects=1; payments.effects: no row", "payments.policy and payments.effects"),
+        ("process 2 (resume): exit code 0", "process 2 (resume)"),
+        ("a sentence of the kata's own", "a sentence of the kata's own"),
+    ],
+)
+def test_what_was_misread_is_named_by_its_table(kata: Kata, row: str, where: str) -> None:
+    checked = check.compare(kata, predict.whole(kata, ANSWERS), TRUE | {"effects": Observed(1, row)})
+
+    effects, finished, who = check.with_reading(
+        checked, {"effects": 2, "finished": True, "who": "ledger"}
+    ).answers
+    assert (effects.misread, finished.misread, who.misread) == (True, False, False)
+    assert effects.where == where
+
+
 def test_an_exit_code_is_that_of_the_process_asked_for() -> None:
     assert check.exit_code(SEEN, 1) == Observed(-9, "process 1 (resume): exit code -9")

@@ -158,7 +158,7 @@ def test_what_was_misread_is_said_before_what_was_mispredicted(
 
     assert (checked.right, checked.misread, checked.passed) == (4, 2, True)
     assert "4 of 5 right, at 67-80 % certainty. 3 of 5 read right." in text
-    misread = "Misread: you read 1, and the rows say 2. Look at payments.effects: effect_id=1"
+    misread = "Misread: you read 1, and the rows say 2. Look at payments.effects."
     assert 0 < text.index(misread) < text.index("by its key and by nothing else")
     assert bundle(checked)[RESULT_TYPE]["answers"][3] == {
         "field": "payments_with_new_key", "predicted": 1, "read": 1, "observed": 2, "right": False,
