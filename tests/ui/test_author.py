@@ -78,6 +78,9 @@ SPOILT: dict[str, tuple[str, str, str, str, str]] = {
         "predictions", "kata.toml", 'field = "exit_code_with_new_key"', 'field = "payments_after_resume"',
         "no wrong answer to exit_code_with_new_key is explained",
     ),
+    "an observe cell leaves a field out": (
+        "predictions", "lesson.py", "    payments_after_resume=...,\n", "", "cell observe is not kata.observe(",
+    ),
     "the solution is wrong": (
         "exercise", "lesson.py", f"    {SOLUTION}\n", "    return 'complete'\n", "the solution fails at depth 1 with",
     ),

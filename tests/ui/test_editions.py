@@ -94,6 +94,17 @@ SPOILT = {
     "a name that makes no id": ('name="story"', 'name="The Story"', "has the name 'The Story'"),
     "an unknown tag": ('tags=["run"]', 'tags=["runs"]', "has the tag runs"),
     "no predict cell": (' tags=["predict"]', "", "needs one code cell tagged predict"),
+    "no observe cell": (' tags=["observe"]', "", "needs one code cell tagged observe"),
+    "a run after it was read": (
+        'name="check" tags=["check"]',
+        'name="check" tags=["run"]',
+        "in another order",
+    ),
+    "a check before it was read": (
+        'name="kill" tags=["run"]',
+        'name="kill" tags=["check"]',
+        "in another order",
+    ),
     "parameters with a default": ("predictions = None", "predictions = {}", "begins with other code"),
     "no exercise": (' tags=["exercise"]', "", "needs one code cell tagged exercise"),
 }
