@@ -157,14 +157,19 @@ def test_observe_kills_reads_and_checks_and_review_tells(
     shown = capsys.readouterr().out
     assert "4 of 5 answers right" in shown
     assert "5 of 5 read right from the rows, at first sight" in shown
-    assert "Fewer than 10 answers show nothing" in shown
+    assert "Below 10 there is no score." in shown
+    assert "5 of 10 answers: too few to draw" in shown
     assert "Brier" not in shown
     assert (
         f"{MODEL}, >80 % sure: Payments after the resume that takes a new key\n  you said 1, the rows say 2."
         in shown
     )
     assert shown.endswith(f"  lab review {MODEL}\n")
-    for options in (["--run"], [MODEL], ["--run", "--json"]):
+    plot = workspace / "plot.svg"
+    assert main(["review", "--svg", str(plot)]) == 1
+    assert capsys.readouterr().err == f"5 of 10 answers: too few to draw; {plot} was not written\n"
+    assert not plot.exists()
+    for options in (["--run"], [MODEL], ["--run", "--json"], ["--run", "--svg", "x"]):
         assert main(["review", *options]) == 2
         assert "asking again takes a terminal" in capsys.readouterr().err
 
@@ -234,8 +239,20 @@ def test_review_scores_ten_answers_and_more(
     shown = capsys.readouterr().out
     assert "9 of 10 answers right" in shown
     assert "Brier score 0.09: 0 is perfect" in shown  # (9 * 0.01 + 0.81) / 10
-    assert shown.count("too few to say") == 2
-    assert main(["review", "--json"]) == 0
+    assert ">80          ····················░░●░░  9 of 10  0.09   no difference shown" in shown
+    rows = [" ".join(line.split()) for line in shown.splitlines()]
+    assert "1 One boundary at a time 9 of 10 0.09 9/10" in rows
+    assert "an order is known again without its key 1 of 2 too few 1/2" in rows
+    assert "Of 6 beliefs that a wrong answer could have shown, 5 show nowhere." in shown
+    plot = workspace / "plot.svg"
+    assert main(["review", "--json", "--svg", str(plot)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["overall"]["brier"] == pytest.approx(0.09)
     assert found["again"] == [MODEL]
+    assert [(one["answers"], one["bands"][2]["right"]) for one in found["parts"]] == [(10, 9)]
+    assert (found["beliefs"][0]["believed"], found["beliefs"][0]["answers"]) == (1, 2)
+    drawn = plot.read_bytes()
+    assert b"9 of 10 first answers right" in drawn
+    assert main(["review", "--svg", str(plot)]) == 2  # what lies there is kept
+    assert "plot.svg" in capsys.readouterr().err
+    assert plot.read_bytes() == drawn
