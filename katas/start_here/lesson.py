@@ -26,6 +26,17 @@ from labkit.ui.notebook import series
 
 series()
 
+# %% [markdown] name="sure"
+# ## Are you as right as you are sure?
+#
+# Each prediction says how sure you are. From ten answers on a plot shows whether that was as much as you were right: it
+# is for you, and no points hang on it. Run the cell again after a kata.
+
+# %% name="review"
+from labkit.ui.notebook import review
+
+review()
+
 # %% [markdown] name="matrix"
 # ## What can be recovered, and how?
 #

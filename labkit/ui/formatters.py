@@ -10,18 +10,28 @@ from html import escape
 from typing import Any
 
 import pandas as pd
+from IPython.core.getipython import get_ipython
 
+from labkit.learning.calibration import Review
 from labkit.learning.check import Checked
 from labkit.learning.predict import Sealed
 from labkit.learning.progress import SAYS
 from labkit.learning.readings import Reading, Unread
 from labkit.observations import PointResult, Sweep
-from labkit.ui import checked, crashmap, point, row_tables, theme, timeline
+from labkit.ui import checked, crashmap, point, reviewed, row_tables, theme, timeline
 from labkit.ui.checked import RESULT_TYPE, Bundle
 from labkit.ui.point import SeenTrial
 from labkit.ui.seen import Seen
 from labkit.ui.series import Series
 from labkit.ui.source import Source
+
+
+def shell() -> Any:
+    """The running IPython, taught how our values look; None outside of it."""
+    running = get_ipython()
+    if running is not None:
+        register(running)
+    return running
 
 
 def register(shell: Any) -> None:
@@ -103,4 +113,5 @@ BUNDLES: dict[type, Callable[[Any], Bundle]] = {
     PointResult: point.result_bundle,
     SeenTrial: point.bundle,
     Series: series,
+    Review: reviewed.bundle,
 }

@@ -14,12 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.getipython import get_ipython
-
 from labkit.errors import BadPrediction, NotRead, NotSealed, UnknownName
 from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas, predict, progress
+from labkit.learning.calibration import Review
 from labkit.learning.check import Checked, with_reading
 from labkit.learning.places import workspace_folder
 from labkit.learning.predict import Sealed
@@ -36,7 +35,7 @@ from labkit.ui.source import show
 if TYPE_CHECKING:
     from labkit.ui.scrubber import Scrubber
 
-__all__ = ["OpenKata", "open_kata", "series", "show"]
+__all__ = ["OpenKata", "open_kata", "review", "series", "show"]
 
 
 class OpenKata:
@@ -191,7 +190,7 @@ def open_kata(
         BadPrediction: `predictions` is not whole, or answers what was not asked.
     """
     stage = load_stage(katas.find(name))
-    if (shell := _formatted()) is not None:
+    if (shell := formatters.shell()) is not None:
         parameters.refuse_unknown_parameters(shell)
     injected = None
     if predictions is not None:
@@ -207,13 +206,12 @@ def open_kata(
 @in_one_line
 def series() -> Series:
     """The katas that there are, and which of them the learner has predicted."""
-    _formatted()
+    formatters.shell()
     return series_of(workspace_folder())
 
 
-def _formatted() -> Any:
-    """The running IPython, taught how our values look; None outside of it."""
-    shell = get_ipython()
-    if shell is not None:
-        formatters.register(shell)
-    return shell
+@in_one_line
+def review() -> Review:
+    """How sure the learner was and how right, over their first predictions.  Feedback, never a grade."""
+    formatters.shell()
+    return learner.review_of(workspace_folder())

@@ -193,10 +193,11 @@ def test_papermill_and_jupyter_find_kernel_and_ids(path: Path) -> None:
 def test_the_first_notebook_runs_bare(tmp_path: Path, workspace: Path) -> None:
     ran = run(ROOT / "notebooks" / "00_start_here.ipynb", tmp_path / "ran.ipynb")
 
-    [table] = [output for cell in code_cells(ran) for output in cell.outputs]
+    table, sure = [output for cell in code_cells(ran) for output in cell.outputs]
     for slug in SLUGS:
         assert slug in table["data"]["text/plain"]
         assert any(f"]({slug}.ipynb)" in cell.source for cell in ran.cells)
+    assert "No prediction was compared with the rows yet" in sure["data"]["text/html"]
     assert not workspace.exists()
 
 

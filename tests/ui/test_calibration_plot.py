@@ -10,8 +10,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from labkit.learning.calibration import Tally, conclusion
-from labkit.ui import calibration_plot, theme
+from labkit.learning.calibration import Review, Tally, conclusion
+from labkit.ui import calibration_plot, reviewed, theme
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -107,3 +107,18 @@ def test_another_process_without_fonts_draws_the_same_bytes(drawn: str) -> None:
 
     assert other.stderr.decode() == ""
     assert other.stdout.decode() == drawn
+
+
+def test_a_notebook_shows_a_review_with_the_picture_in_it() -> None:
+    """Of few answers it says why there is none."""
+    overall = Tally("all", 58, 39, 0.2)
+    value = Review(overall, MIXED, (), (), (), ("k03_missing_ack",))
+
+    found = reviewed.bundle(value)
+
+    assert "39 of 58 answers right" in found["text/plain"]
+    assert calibration_plot.as_svg(MIXED) in found["text/html"]
+    assert '<a href="k03_missing_ack.ipynb">' in found["text/html"]
+    few = Review(Tally("all", 9, 7, None), FEW, (), (), (), ())
+    assert "9 of 10 answers: too few to draw" in reviewed.bundle(few)["text/html"]
+    assert "<svg" not in reviewed.bundle(few)["text/html"]
