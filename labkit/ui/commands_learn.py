@@ -1,4 +1,4 @@
-"""`lab next`, `hint`, `reset`, `check` and `watch`: the learner's loop, also without a browser."""
+"""`lab next`, `read`, `hint`, `reset`, `check` and `watch`: the learner's loop, also without a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Again = Annotated[bool, typer.Option("--again", help="Show again what was shown,
 Every = Annotated[float, typer.Option("--every", help="Seconds between two looks at the file.")]
 
 TODO: dict[Standing, tuple[str, ...]] = {
-    "new": ("lab predict {kata}",),
+    "new": ("lab read {kata}", "lab predict {kata}"),
     "predicted": ("lab watch {kata}",),
     "fell short": ("lab watch {kata}", "lab hint {kata}"),
     "edited": ("lab check {kata}",),
@@ -34,6 +34,7 @@ TODO: dict[Standing, tuple[str, ...]] = {
 def register(app: typer.Typer) -> None:
     """Put these commands on the application."""
     app.command("next")(next_kata)
+    app.command()(read)
     app.command()(hint)
     app.command()(reset)
     app.command()(check)
@@ -72,6 +73,16 @@ def next_kata(as_json: JsonOption = False) -> None:
     for command in todo:
         print_line(f"  {command.format(kata=kata.slug)}")
     return None
+
+
+def read(name: KataName) -> None:
+    """A kata's lesson up to its questions, as text: the story, the workers' source, a run without a crash."""
+    from labkit.learning import katas
+    from labkit.ui import lesson_text
+
+    kata = katas.find(name)
+    print_line(lesson_text.before_the_prediction(kata))
+    print_line(f"\nSay what you expect: lab predict {kata.slug}")
 
 
 def hint(name: KataName, again: Again = False, as_json: JsonOption = False) -> None:

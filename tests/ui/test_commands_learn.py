@@ -65,7 +65,7 @@ def standing(capsys: pytest.CaptureFixture[str]) -> tuple[str, list[str]]:
 def test_a_kata_from_new_to_done_and_back(
     workspace: Path, kata: Kata, solution: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert standing(capsys) == ("new", [f"lab predict {MODEL}"])
+    assert standing(capsys) == ("new", [f"lab read {MODEL}", f"lab predict {MODEL}"])
     assert not workspace.exists()
     seal(kata, workspace)
     assert standing(capsys) == ("predicted", [f"lab observe {MODEL}"])
@@ -101,8 +101,38 @@ def test_next_reads_well(workspace: Path, capsys: pytest.CaptureFixture[str]) ->
         f"{MODEL}: The payment committed, then the worker died. Pay again?\n"
         "part 1, 20 minutes, not begun\n"
         f"  notebooks/{MODEL}.ipynb, or here:\n"
+        f"  lab read {MODEL}\n"
         f"  lab predict {MODEL}\n"
     )
+
+
+def test_read_shows_the_lesson_up_to_its_questions_and_no_answer(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["read", "k03"]) == 0
+    shown = capsys.readouterr().out
+
+    assert shown.startswith("The payment committed, then the worker died. Pay again?\n=====")
+    assert "\nledger              insert     COMMIT" in shown
+    assert "def pay(world: World) -> str:" in shown
+    assert 'worker: exit code 0, said "committed"' in shown
+    assert shown.endswith(
+        f"exit code does that last process have?\n\nSay what you expect: lab predict {MODEL}\n"
+    )
+    assert "SIGKILL, " not in shown
+    assert "sealed" not in shown
+    assert not workspace.exists()
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"{}", b'{"cells": [7]}', b"\xff"])
+def test_read_of_a_kata_that_was_not_built_says_how(
+    workspace: Path, kata: Kata, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
+    solved = kata.folder / "solved.ipynb"
+    solved.unlink() if content is None else solved.write_bytes(content)
+
+    assert main(["read", "k03"]) == 2
+    assert capsys.readouterr().err.endswith(f": lab author build {MODEL}\n")
 
 
 def test_hints_come_one_step_at_a_time(
