@@ -31,7 +31,7 @@ PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36  # <linux/prctl.h>
 COMMON = (
     "base64", "bisect", "collections", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal",
     "encodings.ascii", "encodings.hex_codec", "encodings.idna", "encodings.latin_1", "encodings.utf_16_be",
-    "encodings.utf_16", "encodings.utf_8_sig", "enum", "fractions", "functools", "hashlib", "heapq", "itertools", "json", "logging", "math", "operator",
+    "encodings.utf_16", "encodings.utf_8_sig", "enum", "fractions", "functools", "glob", "hashlib", "heapq", "itertools", "json", "logging", "math", "operator",
     "pathlib", "random", "re", "secrets", "sqlite3", "statistics", "string", "subprocess", "tempfile",
     "textwrap", "threading", "time", "traceback", "types", "typing", "uuid", "labkit.kata",
 )  # fmt: skip

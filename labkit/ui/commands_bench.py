@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from labkit.errors import OutputInUse
-from labkit.ui.output import print_table, progress
+from labkit.errors import BadOption, HarnessError, OutputInUse
+from labkit.ui.output import complain, print_table, progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from labkit.harness.bench.measures import Bench, Measure
 
 
-MEASURES = 6
+PARTS = {"harness": 6, "run": 1, "class": 1, "nbgrader": 2}  # part -> how many measures
+SLOW_ROUNDS = 3  # of what takes many seconds a round
 
 
 def register(app: typer.Typer) -> None:
@@ -32,26 +34,67 @@ def bench(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write the measures to this new file.")
     ] = None,
-) -> None:
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="harness, run, class or nbgrader; again for more.")
+    ] = None,
+    nbgrader: Annotated[
+        str | None,
+        typer.Option(
+            "--nbgrader", envvar="LAB_NBGRADER", metavar="BIN",
+            help="The folder of programs of an environment with nbgrader; one is made and thrown away without it.",
+        ),
+    ] = None,
+) -> None:  # fmt: skip
     """Measure labkit against its floors: the same forks, kills and SQL without labkit, in the same run.
 
     Exits 0 also where a bar is missed: timing decides nothing.
     """
-    from labkit.harness import sweeps
-    from labkit.harness.bench.measures import Bench
-    from labkit.harness.pool import Pool
+    from labkit.harness.folders import scratch_folder
 
     if json_file is not None and json_file.exists():
         raise OutputInUse(f"{json_file} exists already", "choose a new file")
+    chosen = only or list(PARTS)
+    if odd := [part for part in chosen if part not in PARTS]:
+        raise BadOption(f"--only {odd[0]} is not known", f"choose from {', '.join(PARTS)}")
     measures = []
-    with Pool() as pool, sweeps.scratch() as scratch, progress("bench", MEASURES) as advance:
-        for found in harness_measures(Bench(Path(scratch), pool, rounds)):
-            measures.append(found)
-            advance(found.name)
+    scratch = scratch_folder("lab-bench-")
+    try:
+        with progress("bench", sum(PARTS[part] for part in chosen)) as advance:
+            for found in all_measures(chosen, rounds, scratch, nbgrader):
+                measures.append(found)
+                advance(found.name)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
     if json_file is not None:
         with json_file.open("x", encoding="utf-8") as file:
             json.dump({"measures": [asdict(found) for found in measures]}, file, indent=1)
     print_table(["measure", "labkit", "floor", "ratio", "bar"], [row_of(found) for found in measures])
+
+
+def all_measures(chosen: list[str], rounds: int, scratch: Path, nbgrader: str | None) -> Iterator[Measure]:
+    """The chosen parts, one after the other; nbgrader's is left out, with a message, where it is not to be had."""
+    from labkit.harness.bench.measures import Bench
+    from labkit.harness.pool import Pool
+    from labkit.ui import bench_class, bench_nbgrader, bench_series
+
+    slow_rounds = min(rounds, SLOW_ROUNDS)
+    if "harness" in chosen:
+        (scratch / "harness").mkdir()
+        with Pool() as pool:
+            yield from harness_measures(Bench(scratch / "harness", pool, rounds))
+    if "run" in chosen:
+        yield from bench_series.series_measures(slow_rounds)
+    if "class" in chosen:
+        (scratch / "class").mkdir()
+        yield bench_class.floor_measure(rounds, scratch / "class")
+    if "nbgrader" in chosen:
+        with TemporaryDirectory(prefix="lab-bench-") as folder:
+            try:
+                programs = bench_nbgrader.programs(nbgrader, Path(folder))
+            except HarnessError as error:
+                complain(f"no comparison with nbgrader: {error.message}; {error.cure}")
+                return
+            yield from bench_class.nbgrader_measures(slow_rounds, Path(folder), programs)
 
 
 def harness_measures(bench: Bench) -> Iterator[Measure]:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from labkit.harness import worlds
-from labkit.harness.bench import floor
+from labkit.harness.bench.plans import plan_of, run_floor
 from labkit.harness.jobs import SweepJob
 from labkit.harness.launchers import ExecLauncher
 from labkit.harness.pool import Pool
 from labkit.harness.workers import payment
 from labkit.harness.worlds import one_charge
-from labkit.stores.journal import SCHEMA as JOURNAL
-from labkit.stores.ledger import SCHEMA as LEDGER
 from labkit.stores.ledger import Ledger
 from labkit.stores.sqlite import atomic
 from labkit.values import Action
@@ -76,7 +70,7 @@ class Bench:
         )  # fmt: skip
         self.control = pool.one("control", self.job.as_json)
         self.points = [point["number"] for point in self.control["points"]]
-        self.plan = self._plan()
+        self.plan = plan_of(self.job, scratch)
 
     def trials(self, at_most: float) -> Measure:
         """One trial by fork (kill, resume, judge) against the same forks, kills and SQL."""
@@ -142,51 +136,6 @@ class Bench:
     def _floor(self, work: str, points: list[int]) -> float:
         seconds = run_floor({**self.plan, "work": work, "points": points})
         return sum(seconds) / len(seconds)
-
-    def _plan(self) -> dict[str, Any]:
-        """The SQL of the first run, of a resume after a kill in mid-run, and of reading all rows."""
-        first = shutil.copytree(self.job.template, self.scratch / "record-first")
-        resume = shutil.copytree(self.job.template, self.scratch / "record-resume")
-        tables = {"journal.sqlite3": JOURNAL, "ledger.sqlite3": LEDGER}
-        reads = [
-            [file, f"SELECT * FROM {name}"]
-            for file, schema in tables.items()
-            for name in tables_of(schema.sql)
-        ]
-        return {
-            "template": self.job.template,
-            "scratch": str(self.scratch),
-            "first": recorded(replace(self.job, seed="1"), first, 1),
-            "resume": recorded(self.job, resume, 2),
-            "read": [*reads, *([file, "PRAGMA integrity_check"] for file in tables)],
-        }
-
-
-def tables_of(sql: str) -> list[str]:
-    """The tables that a schema makes."""
-    return [line.split()[2] for line in sql.splitlines() if line.startswith("CREATE TABLE")]
-
-
-def recorded(job: SweepJob, folder: Path, run_number: int) -> list[list[str]]:
-    """The statements that one run executes, from a process of its own."""
-    spec = json.dumps(asdict(job.spec(folder, run_number)))
-    done = subprocess.run(
-        [sys.executable, "-I", "-m", "labkit.harness.bench.recording", spec],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    found: list[list[str]] = json.loads(done.stdout)
-    return found
-
-
-def run_floor(plan: dict[str, Any]) -> list[float]:
-    """Let the floor do its work in a process without labkit."""
-    done = subprocess.run(
-        [sys.executable, "-I", str(Path(floor.__file__))],
-        input=json.dumps(plan),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    seconds: list[float] = json.loads(done.stdout)
-    return seconds
 
 
 def through_the_ledger(path: Path, effects: int) -> tuple[float, list[list[str]]]:
