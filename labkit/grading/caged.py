@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import signal
 import socket
 import time
@@ -45,7 +44,7 @@ class CagedChild(PipedChild):
     # --- what a PipedChild asks of its operating system, asked of the sandbox ------------------
 
     def _watch_end(self) -> None:
-        self._selector.register(os.dup(self._told.fileno()), selectors.EVENT_READ, "end")
+        self._watch(os.dup(self._told.fileno()), "end")
 
     def has_ended(self) -> bool:
         """Whether the sandbox has told of the child's end, or is gone itself."""

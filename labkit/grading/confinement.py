@@ -54,10 +54,15 @@ class Confinement:
     limits: Mapping[str, Any] = field(default_factory=dict)
 
 
-def choose(wanted: str) -> Level:
-    """The sandbox to use.  Raises: BadOption: it is not known, or not to be had here."""
+def require_known(wanted: str) -> None:
+    """Let a name pass that stands for a sandbox.  Raises: BadOption."""
     if wanted not in LEVELS:
         raise BadOption(f"--sandbox {wanted} is not known", f"choose from {', '.join(LEVELS)}")
+
+
+def choose(wanted: str) -> Level:
+    """The sandbox to use.  Raises: BadOption: it is not known, or not to be had here."""
+    require_known(wanted)
     if wanted == "rlimits":
         return "rlimits"
     if why_no_bwrap() is None:
@@ -67,6 +72,11 @@ def choose(wanted: str) -> Level:
             f"--sandbox bwrap is not to be had ({why_no_bwrap()})", "install bubblewrap, or rlimits"
         )
     return "rlimits"
+
+
+def named(level: Level) -> str:
+    """The level as results give it: whether answers run as another user is part of it."""
+    return f"{level}, other user" if os.getuid() == 0 else f"{level}, own user"
 
 
 @cache

@@ -10,6 +10,7 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from typing import Any, Protocol
 from labkit.errors import BadHandler, HarnessError, InfrastructureError
 from labkit.grading import engine, variants
 from labkit.grading.alone import require_alone
+from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
 from labkit.grading.variants import Variant
@@ -153,3 +155,10 @@ class Here:
         """What becomes of each task, in order."""
         for number, task in enumerate(tasks):
             yield number, self.judging.judge(task)
+
+
+@contextmanager
+def here(level: Level, jobs: int | None, katas: Sequence[Kata]) -> Iterator[Here]:
+    """This machine, with as many processes as it has cores or as are wanted."""
+    with SandboxedPool(level, jobs) as pool:
+        yield Here(pool, katas)

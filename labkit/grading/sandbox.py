@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -52,8 +51,8 @@ class SandboxedPool(Pool):
 
     @property
     def named_level(self) -> str:
-        """The level as results give it: whether answers ran as another user is part of it."""
-        return f"{self.level}, other user" if os.getuid() == 0 else f"{self.level}, own user"
+        """The level as results give it."""
+        return confinement.named(self.level)
 
     def close(self) -> None:
         """End all warm processes, their sandboxes with them, and remove the folders."""

@@ -31,14 +31,14 @@ def usable_cores() -> int:
 
 
 class WarmProcess:
-    """One warm process and the socket to it."""
+    """One warm process and the socket to it.  `module` is its main program, which serves that socket."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "labkit.harness.warm") -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-m", "labkit.harness.warm", str(theirs.fileno())],
+                    [sys.executable, "-I", "-m", module, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,
@@ -71,6 +71,10 @@ class WarmProcess:
         answer: dict[str, Any] = json.loads(self._received)
         self._received = b""
         return answer
+
+    def is_alive(self) -> bool:
+        """Whether it has not ended yet."""
+        return self._process.poll() is None
 
     def close(self) -> None:
         """End it, its child, and whatever that child has started."""

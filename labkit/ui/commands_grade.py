@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from labkit.errors import BadOption
 from labkit.ui.output import JsonOption, complain, print_json, print_line, print_table, progress
 
 if TYPE_CHECKING:
     from labkit.grading.classroom import ClassResult
+    from labkit.grading.judging import Place
+    from labkit.learning.katas import Kata
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +36,10 @@ def grade(
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, max=256, help="Processes; one a core without it.")
     ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="Judge on this Dask cluster instead of here."),
+    ] = None,
     sandbox: Annotated[str, typer.Option("--sandbox", help="auto, bwrap or rlimits.")] = "auto",
     as_json: JsonOption = False,
 ) -> None:
@@ -40,18 +47,18 @@ def grade(
     from labkit.grading import confinement, gradebook, results
     from labkit.grading import submissions as handed_in
     from labkit.grading.classroom import Classroom
-    from labkit.grading.judging import Here
-    from labkit.grading.sandbox import SandboxedPool
     from labkit.learning import katas as series
     from labkit.ui import class_page, feedback
 
+    if scheduler is not None and jobs is not None:
+        raise BadOption("--jobs and --scheduler exclude each other", "a cluster's workers are its jobs")
     chosen = [series.find(name) for name in katas or series.names()]
-    level = confinement.choose(sandbox)
-    _warn_of(level)
+    confinement.require_known(sandbox)
     count = len(handed_in.read_class(submissions, chosen))
-    with gradebook.opened(out) as book, SandboxedPool(level, jobs) as pool:
+    with _place(scheduler, sandbox, jobs, chosen) as place, gradebook.opened(out) as book:
+        _warn_of(place.named_level)
         with progress("grading", count * len(chosen)) as advance:
-            result = Classroom(book, Here(pool, chosen), chosen).grade(submissions, advance)
+            result = Classroom(book, place, chosen).grade(submissions, advance)
         results.write(result, out)
         feedback.write(result, book, out / "feedback")
         results.put(out / "class.html", class_page.page(result))
@@ -63,8 +70,19 @@ def grade(
         raise typer.Exit(1)
 
 
+def _place(
+    scheduler: str | None, sandbox: str, jobs: int | None, katas: list[Kata]
+) -> AbstractContextManager[Place]:
+    """Where the answers are judged: on a cluster, or on this machine."""
+    from labkit.grading import confinement, grid, judging
+
+    if scheduler is not None:
+        return grid.connected(scheduler, sandbox, katas)
+    return judging.here(confinement.choose(sandbox), jobs, katas)
+
+
 def _warn_of(level: str) -> None:
-    if level == "rlimits" and os.getuid() != 0:
+    if level == "rlimits, own user":
         complain(
             "no bubblewrap and not root: answers run as you, and may do what you may: install bubblewrap"
         )
