@@ -20,9 +20,8 @@ def bundle(value: Checked) -> Bundle:
     """A prediction beside what was read and observed, as text, HTML and JSON."""
     total = _total(value)
     heads = HEADS_READ if value.read else HEADS
-    plain = [theme.in_columns(heads, [_answer_text(one) for one in value.answers])]
-    plain += ["\n  ".join((one.label, *_remarks(one))) for one in value.answers if _remarks(one)]
-    plain += [
+    plain = [
+        *(_answer_text(one) for one in value.answers),
         total,
         theme.in_columns(CONTRACT, [(one.run, _kept(one), one.because) for one in value.contract]),
     ]
@@ -64,10 +63,12 @@ def _remarks(one: Answered) -> list[str]:
     return [*([misread] if one.misread else []), *([one.why] if one.why else [])]
 
 
-def _answer_text(one: Answered) -> tuple[str, ...]:
+def _answer_text(one: Answered) -> str:
+    """A few short lines: a terminal has no room for the page's columns."""
     mark = f"{theme.PASS} right" if one.right else f"{theme.FAIL} wrong"
-    read = () if one.read is None else (f"{one.read}{f' {theme.FAIL} misread' if one.misread else ''}",)
-    return (mark, one.label, str(one.predicted), *read, str(one.observed), one.row)
+    read = "" if one.read is None else f"read {one.read}{f' {theme.FAIL} misread' if one.misread else ''}, "
+    compared = f"predicted {one.predicted}, {read}observed {one.observed}"
+    return "\n  ".join((f"{mark}: {one.label}", compared, one.row, *_remarks(one)))
 
 
 def _answer_html(one: Answered) -> tuple[str, ...]:

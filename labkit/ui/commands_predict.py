@@ -145,9 +145,9 @@ def _show_run(seen: Seen) -> None:
     """What the notebook shows of a run, and the operations' states, which it shows where they are asked for."""
     from labkit.ui import formatters, theme
 
-    print_line(f"--- {seen.name}\n\n{formatters.seen(seen)['text/plain']}\n")
-    looks = (("at the interruption", seen.observation.interruption), ("at the end", seen.observation.final))
-    for moment, rows in looks:
+    print_line(f"--- run {seen.name}\n\n{formatters.seen(seen)['text/plain']}\n")
+    killed = seen.observation.interruption if len(seen.story.cuts) > 1 else None
+    for moment, rows in (("at the interruption", killed), ("at the end", seen.observation.final)):
         if rows is not None:
             states = [tuple(str(row[column]) for column in STATES) for row in rows["journal"]["operations"]]
             print_line(f"{moment}, journal.operations:\n{theme.in_columns(STATES, states)}\n")
