@@ -117,7 +117,7 @@ class Form:
         bundle = formatters.BUNDLES[type(kept)](kept)
         return {
             "text/plain": f"{self.ON}\n\n{bundle['text/plain']}",
-            "text/html": theme.note(escape(self.ON)) + bundle["text/html"],
+            "text/html": theme.note(escape(self.ON), theme.BLUE) + bundle["text/html"],
         }
 
 

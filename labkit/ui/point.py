@@ -56,7 +56,8 @@ def headline(value: SeenTrial) -> str:
     signs = Outcome((value.result,)).signs
     names = ", ".join(sign.name for sign in signs)
     meanings = "; ".join(sign.meaning for sign in signs)
-    return f"{theme.sign(value.result.passed, names)} at {escape(where(value.result))}: {escape(meanings)}"
+    place = f"at {where(value.result)}" if value.result.schedule else "with no kill"
+    return f"{theme.sign(value.result.passed, names)} {escape(place)}: {escape(meanings)}"
 
 
 def body(value: SeenTrial) -> str:
@@ -110,7 +111,7 @@ def source(trial: Trial) -> str:
     shown = []
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
         text = f"{theme.FAIL if number == line else ' '} {number:3}  {lines[number - 1]}"
-        weight = f"color:{theme.RED}; font-weight:600" if number == line else ""
+        weight = f"{theme.readable(theme.RED)}; font-weight:600" if number == line else ""
         shown.append(f'<span style="{weight}">{escape(text)}</span>')
     style = f"font:13px/1.5 {theme.MONO}; margin:4px 0; overflow-x:auto"
     return f'<pre style="{escape(style)}">' + "\n".join(shown) + "</pre>"

@@ -25,7 +25,7 @@ BEFORE_LOOK, AFTER_LOOK = (
     1.05,
     0.75,
 )  # columns from the first run's end to a look at the stores, and from it on
-BETWEEN_RUNS = 1.3
+BETWEEN_RUNS, IDLE = 1.2, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ def tell(trial: Trial, boundaries: tuple[Boundary, ...]) -> Story:
     for number, run in enumerate(seen.runs[1:], 2):
         told = story.steps(run, seen.final, number, ledgers, boundaries)
         told[-1] = replace(told[-1], label=_killed(trial, number) or told[-1].label)
+        if number > 2 and len(told) == 2:  # one more resume, that changed nothing
+            told = [replace(told[0], label="again"), replace(told[1], slot=IDLE)]
         slot += AFTER_LOOK if number == 2 else BETWEEN_RUNS
         marks += story.moved(told, slot)
         slot += max(mark.slot for mark in told)

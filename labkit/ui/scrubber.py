@@ -22,12 +22,17 @@ HELD = "Here was the kill scrubber. Run this cell again to move it."
 # While a trial runs the one before it stays, faded, so that nothing jumps.
 STYLE = f"""<style>
 .labkit-scrubber {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
-.labkit-scrubber > .widget-hslider {{ width: 98%; max-width: 60em; height: auto; overflow: visible; }}
-.labkit-scrubber > .widget-hslider > .widget-label {{ font: 13px/1.5 {theme.FONT}; width: auto; margin-right: 12px; }}
-.labkit-scrubber > .widget-hslider > .widget-readout {{
-  font: 13px/1.5 {theme.MONO}; width: 22em; max-width: none; text-align: left; margin-left: 12px;
+.labkit-scrubber > .widget-hbox {{ width: 100%; align-items: center; overflow: visible; }}
+.labkit-scrubber .widget-text {{ width: auto; flex: none; }}
+.labkit-scrubber .widget-text > .widget-label {{ font: 13px/1.5 {theme.FONT}; width: auto; margin-right: 8px; }}
+.labkit-scrubber .widget-text > input {{ width: 5em; flex: none; }}
+.labkit-scrubber .widget-hslider {{ flex: 1; min-width: 0; height: auto; overflow: visible; align-items: center; }}
+.labkit-scrubber .widget-hslider > .widget-readout {{
+  font: 13px/1.5 {theme.MONO}; width: 20em; max-width: none; text-align: left; margin-left: 12px;
 }}
-.labkit-scrubber .noUi-handle:focus-visible {{ outline: 2px solid {theme.BLUE}; outline-offset: 3px; }}
+.labkit-scrubber > .widget-html, .labkit-scrubber > .widget-html > .widget-html-content {{ width: 100%; min-width: 0; }}
+.labkit-scrubber > .widget-html > .widget-html-content {{ line-height: 1.4; overflow-x: auto; }}
+.labkit-scrubber :is(.noUi-handle, input):focus-visible {{ outline: 2px solid {theme.BLUE}; outline-offset: 1px; }}
 .labkit-busy {{ opacity: 0.45; }}
 </style>"""
 
@@ -38,19 +43,20 @@ class Scrubber:
     def __init__(self, sweep: Sweep, trial: Callable[[int], SeenTrial]) -> None:
         self._trial = trial
         self._labels = {0: NOWHERE} | {one.number: one.label for one in sweep.points}
+        stands = point.resting(sweep)
         self.slider = widgets.SelectionSlider(
-            options=[(label, number) for number, label in self._labels.items()],
-            value=point.resting(sweep),
-            description=ASKS,
-            continuous_update=False,
-            style={"description_width": "initial"},
-        )
+            options=[(label, number) for number, label in self._labels.items()], value=stands, continuous_update=False
+        )  # fmt: skip
+        # The slider's handle has no name for a screen reader; a native field with a label has.
+        self.number = widgets.BoundedIntText(value=stands, min=0, max=len(sweep.points), description=ASKS)
         self.status = widgets.HTML()
         self.shown = widgets.HTML()
         self.slider.observe(lambda change: self._kill_at(change["new"]), "value")
-        self.box = widgets.VBox([widgets.HTML(STYLE), self.slider, self.status, self.shown])
+        widgets.link((self.number, "value"), (self.slider, "value"))
+        moved = widgets.HBox([self.number, self.slider])
+        self.box = widgets.VBox([widgets.HTML(STYLE), moved, self.status, self.shown])
         self.box.add_class("labkit-scrubber")
-        self._kill_at(self.slider.value)
+        self._kill_at(stands)
 
     def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
         """As IPython asks for it."""

@@ -41,10 +41,10 @@ def paragraph(html: str) -> str:
     return f'<div style="font-family:{FONT}; font-size:13px; margin:4px 0">{html}</div>'
 
 
-def note(html: str) -> str:
+def note(html: str, colour: str = AMBER) -> str:
     """A remark set off from what stands around it."""
     style = f"font-family:{FONT}; font-size:13px; margin:4px 0; padding:2px 0 2px 10px"
-    return f'<div style="{style}; border-left:3px solid {AMBER}">{html}</div>'
+    return f'<div style="{style}; border-left:3px solid {colour}">{html}</div>'
 
 
 def inline(text: str) -> str:
@@ -61,7 +61,12 @@ def code(text: str) -> str:
 def sign(passed: bool, text: str) -> str:
     """A result as symbol, word and colour: any one of the three is enough to read it."""
     colour, symbol = (GREEN, PASS) if passed else (RED, FAIL)
-    return f'<span style="color:{colour}; font-weight:600">{symbol}&nbsp;{escape(text)}</span>'
+    return f'<span style="{readable(colour)}; font-weight:600">{symbol}&nbsp;{escape(text)}</span>'
+
+
+def readable(colour: str, of: str = "color") -> str:
+    """A hue as the colour of small text: mixed with the page's own, it stands out in light and dark themes."""
+    return f"{of}:{colour}; {of}:color-mix(in srgb, {colour} 68%, currentColor)"
 
 
 def in_columns(headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

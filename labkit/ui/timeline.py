@@ -27,7 +27,7 @@ def as_svg(story: Story) -> str:
     height = bottom + LEGEND * len(story.boundaries) + 8
     picture = drawsvg.Drawing(
         width, height, role="img", font_family=theme.FONT, color="inherit",
-        style=f"max-width:100%;height:auto;min-width:{width * 5 // 6 if story.ticks else width * 2 // 3}px",
+        style=f"max-width:100%;height:auto;min-width:{width * 7 // 10 if story.ticks else width * 2 // 3}px",
     )  # fmt: skip
     picture.append_title(as_text(story))
     for lane in story.lanes:

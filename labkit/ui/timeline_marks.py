@@ -9,6 +9,7 @@ from labkit.ui.story import JOURNAL, WORKER, Mark, Story
 
 LEFT = 118  # px, the lanes' names
 STEP = 78  # px a column
+LABEL = 1.4  # columns that a label under the journal takes
 HALO = {"stroke": "var(--jp-layout-color0, Canvas)", "stroke_width": 4, "paint_order": "stroke"}
 TOP = 46
 LANE = 84  # px from lane to lane
@@ -45,18 +46,15 @@ def drawn(story: Story, mark: Mark) -> drawsvg.Group:
                 words(str(mark.number), 12, x, y + 4.3, text_anchor="middle", font_weight=700, fill="#fff")
             )
         case "ahead":
-            look = {
-                "fill": "var(--jp-layout-color0, Canvas)",
-                "stroke": theme.GREY,
-                "stroke_dasharray": "2 2",
-            }
-            group.append(drawsvg.Circle(x, y, 9.5, **look))
+            hollow = {"fill": "var(--jp-layout-color0, Canvas)", "stroke": theme.GREY}
+            group.append(drawsvg.Circle(x, y, 9.5, stroke_dasharray="2 2", **hollow))
             group.append(words(str(mark.number), 12, x, y + 4.3, text_anchor="middle", opacity=0.7))
         case "kill":
             _cross(group, x, y)
             for index, line in enumerate(mark.label.split("\n")):
-                kill = HALO | {"fill": theme.RED, "font_weight": 400 if index else 700}
-                group.append(words(line, 12, x, y + 28 + 14 * index, text_anchor="middle", **kill))
+                look = {"fill": theme.RED, "style": theme.readable(theme.RED, "fill")} | HALO
+                look |= {"text_anchor": "middle", "font_weight": 400 if index else 700}
+                group.append(words(line, 12, x, y + 28 + 14 * index, **look))
         case "exit":
             group.append(drawsvg.Circle(x, y, 7, fill=theme.BLUE))
             for index, line in enumerate(mark.label.split(", ", 1)):
@@ -103,8 +101,19 @@ def _fact(story: Story, mark: Mark, group: drawsvg.Group) -> None:
             stroke_width=2,
         )
     )
-    below = 24 if mark.lane == JOURNAL else -14
+    below = (24, 37)[_row(story, mark)] if mark.lane == JOURNAL else -14
     lines = mark.label.split("\n")
     for index, line in enumerate(lines):
         offset = below + 13 * index if below > 0 else below - 13 * (len(lines) - 1 - index)
         group.append(words(line, 11, x, y + offset, text_anchor="middle"))
+
+
+def _row(story: Story, mark: Mark) -> int:
+    """Under the journal: 0, or 1 where the label before it would reach into this one."""
+    row, before = 0, -LABEL
+    for other in sorted((one for one in story.marks if one.lane == mark.lane), key=lambda one: one.slot):
+        row = 1 - row if other.slot - before < LABEL else 0
+        before = other.slot
+        if other is mark:
+            break
+    return row

@@ -54,6 +54,7 @@ PREDICTED = {
     "Payments after the resume that takes a new key": "1",  # wrong, and it costs nothing
     "Exit code of that last process": "0",
 }
+READ = PREDICTED | {"Payments after the resume that takes a new key": "2"}
 BECAUSE = "The ledger committed before the kill."
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(400)]
@@ -166,7 +167,8 @@ def contrast(page: Page, text: Locator) -> float:
 
 
 def _luminance(colour: str) -> float:
-    channels = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    whole = 1 if colour.startswith("color(srgb") else 255  # what color-mix gives
+    channels = [float(part) / whole for part in re.findall(r"[\d.]+", colour)[:3]]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
     return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -196,14 +198,38 @@ def shot(page: Page, name: str, place: Locator | None = None) -> None:
     page.screenshot(path=SHOTS / f"{name}.png")
 
 
+def fill(form: Locator, answers: dict[str, str]) -> None:
+    """Answer the questions of a form."""
+    for label, answer in answers.items():
+        form.get_by_label(label).fill(answer)
+
+
+def let_go(page: Page, scrubber: Locator, key: str, ending: str) -> None:
+    """Move the slider by a key, and wait for the real trial that this starts."""
+    scrubber.get_by_role("slider").press(key)
+    expect(scrubber.get_by_role("status")).to_contain_text(ending, timeout=PATIENCE_MS)
+
+
 def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
-    """Stopped at the form, sealed, run, checked, restarted, a wrong answer mapped and scrubbed, a right one passed."""
+    """From the form that stops Run All to the kill that the learner moves; nothing leaves this machine."""
+    predicts_and_seals(page)
+    runs_reads_and_checks(page)
+    restarts_and_finds_the_prediction(page)
+    answers_wrong_and_moves_the_kill(page)
+    answers_right_in_the_dark(page)
+    closes_and_reopens(page)
+
+    assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
+    assert [url for url in asked if not url.startswith(("http", "ws", "data:", "blob:"))] == []
+
+
+def predicts_and_seals(page: Page) -> None:
+    """Run All stops at the form with a friendly line; sealing waits until all is answered."""
     predict = cell(page, "kata.predict(")
     menu(page, "Run", "Run All Cells")
     form = predict.locator(".labkit-form")
     expect(form).to_be_visible(timeout=PATIENCE_MS)
     idle(page)
-
     said = predict.locator(".jp-Cell-outputArea").inner_text()
     assert "NotSealed: no prediction is sealed for k03_missing_ack: use the form below" in said
     assert "Traceback" not in said
@@ -212,8 +238,7 @@ def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
     seal = form.get_by_role("button", name="Seal prediction")
     expect(seal).to_be_disabled()
     shot(page, "1_form", form)
-    for label, answer in PREDICTED.items():
-        form.get_by_label(label).fill(answer)
+    fill(form, PREDICTED)
     form.get_by_label("67 to 80 % sure").check()
     expect(form.get_by_role("status")).to_contain_text("1 still to answer; next: your reason")
     form.get_by_label("Why?").fill(BECAUSE)
@@ -233,48 +258,90 @@ def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
     expect(predict.locator(".jp-Cell-outputArea")).to_contain_text(BECAUSE)
     shot(page, "3_sealed", predict)
 
-    menu(page, "Run", "Run All Cells")
-    checked = cell(page, "kata.check()").locator(".jp-Cell-outputArea")
-    expect(checked).to_contain_text("4 of 5 right, at 67-80 % certainty", timeout=PATIENCE_MS)
-    expect(checked).to_contain_text("order-1001:charge:retry-2")
-    idle(page)
-    shot(page, "4_killed", cell(page, 'kata.run("killed")').locator(".jp-Cell-outputArea"))
-    shot(page, "5_checked", checked)
 
+def runs_reads_and_checks(page: Page) -> None:
+    """Now Run All kills, and stops once more: the learner says what the rows say, and only then is told."""
+    menu(page, "Run", "Run All Cells")
+    observe = cell(page, "kata.observe(")
+    form = observe.locator(".labkit-form")
+    expect(form).to_be_visible(timeout=PATIENCE_MS)
+    idle(page)
+    assert cell(page, "kata.check()").locator(".jp-OutputArea-output").count() == 0
+    shot(page, "4_killed", cell(page, 'kata.run("killed")').locator(".jp-Cell-outputArea"))
+    fill(form, READ)
+    shot(page, "5_reading", form)
+    form.get_by_role("button", name="Keep what I read").click()
+    expect(form).to_have_count(0)
+    checked = run(page, "kata.check()")
+    expect(checked).to_contain_text("4 of 5 right, at 67-80 % certainty")
+    expect(checked).to_contain_text("order-1001:charge:retry-2")
+    shot(page, "6_checked", checked)
+
+
+def restarts_and_finds_the_prediction(page: Page) -> None:
+    """What was sealed and read is in the journal, and no form asks again."""
     menu(page, "Kernel", "Restart Kernel and Clear Outputs")
     page.get_by_role("button", name="Confirm Kernel Restart").click()
     idle(page)
     run(page, "predictions = None")
     run(page, "open_kata(")
-    assert BECAUSE in run(page, "kata.predict(").inner_text()
-    assert predict.locator(".labkit-form").count() == 0
+    predicted = run(page, "kata.predict(")
+    assert BECAUSE in predicted.inner_text()
+    assert predicted.locator(".labkit-form").count() == 0
+    shot(page, "7_restarted", predicted)
 
+
+def answers_wrong_and_moves_the_kill(page: Page) -> None:
+    """The crash map shows where it pays twice; the slider stands there, and one point before it pays once."""
     write(page, "def resume(world: World)", WRONG)
     run(page, "def resume(world: World)")
     wrong = run(page, "kata.check(resume)")
     expect(wrong.locator(".lk-cm")).to_contain_text("duplicate")
-    shot(page, "6_wrong", wrong)
+    shot(page, "8_wrong", wrong)
 
-    write(page, "kata.check(resume)", "kata.scrub()")
     scrubbed = run(page, "kata.scrub()")
-    scrubbed.locator(".widget-readout").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.type("21")
-    page.keyboard.press("Enter")
-    expect(scrubbed.get_by_role("status")).to_contain_text("duplicate at 21 effect.committed")
-    scrubbed.get_by_role("slider").press("ArrowLeft")
-    expect(scrubbed.get_by_role("status")).to_contain_text("exactly_one at 20 COMMIT")
-    shot(page, "7_scrubbed", scrubbed)
-    write(page, "kata.scrub()", "kata.check(resume)")
+    status = scrubbed.get_by_role("status")
+    expect(status).to_contain_text("duplicate at 21 effect.committed", timeout=PATIENCE_MS)
+    expect(scrubbed.get_by_role("img")).to_contain_text("SIGKILL")
+    expect(scrubbed).to_contain_text("order-1001:charge:retry-2")
+    for text in (status, status.locator("span"), scrubbed.locator("pre span[style*=color]")):
+        assert contrast(page, text) >= 4.5
+    shot(page, "9_scrubbed", scrubbed)
+    let_go(page, scrubbed, "ArrowLeft", "exactly_one at 20 COMMIT")
+    expect(scrubbed.get_by_role("img")).to_contain_text("inserted, never committed")
+    expect(scrubbed.get_by_role("img")).to_contain_text("at the kill: payments 0 effects")
+    in_theme(page, "Dark")
+    for text in (status, status.locator("span"), scrubbed.locator("pre span[style*=color]")):
+        assert contrast(page, text) >= 4.5
+    shot(page, "10_scrubbed_dark", scrubbed)
 
+
+def answers_right_in_the_dark(page: Page) -> None:
+    """The same kills, and the map has nothing to show; the same slider, and it finds no point that fails."""
     write(page, "def resume(world: World)", RIGHT)
     run(page, "def resume(world: World)")
     right = run(page, "kata.check(resume)")
     expect(right.locator(".lk-cm")).to_contain_text("pass")
     expect(right.locator(".lk-cm")).not_to_contain_text("duplicate")
-    shot(page, "8_right_light", right)
-    in_theme(page, "Dark")
-    shot(page, "8_right_dark", right)
+    shot(page, "11_right_dark", right)
+    in_theme(page, "Light")
+    shot(page, "11_right_light", right)
+    scrubbed = run(page, "kata.scrub()")
+    expect(scrubbed.get_by_role("status")).to_contain_text("exactly_one at 21 effect", timeout=PATIENCE_MS)
+    scrubbed.get_by_label("Kill at crash point").fill("0")
+    page.keyboard.press("Enter")
+    expect(scrubbed.get_by_role("status")).to_contain_text("exactly_one with no kill", timeout=PATIENCE_MS)
+    shot(page, "12_no_kill", scrubbed)
 
-    assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
-    assert [url for url in asked if not url.startswith(("http", "ws", "data:", "blob:"))] == []
+
+def closes_and_reopens(page: Page) -> None:
+    """The notebook's file has what was sealed, and so has the journal that its cell asks."""
+    menu(page, "File", "Save Notebook")
+    menu(page, "File", "Close Tab")
+    expect(page.locator(".jp-NotebookPanel")).to_have_count(0)
+    page.get_by_role("listitem", name=re.compile(MODEL)).dblclick()
+    predict = cell(page, "kata.predict(")
+    expect(predict.locator(".jp-Cell-outputArea")).to_contain_text(BECAUSE, timeout=PATIENCE_MS)
+    idle(page)
+    assert BECAUSE in run(page, "kata.predict(").inner_text()
+    shot(page, "13_reopened", predict)

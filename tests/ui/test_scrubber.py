@@ -59,16 +59,17 @@ def test_letting_go_runs_that_one_trial(watched: OpenKata) -> None:
     """It stands where it first goes wrong.  Before the COMMIT the resume pays once, after it twice."""
     scrubber: Any = watched.scrub()
     status, shown = [scrubber.status.value], [scrubber.shown.value]
-    for number in (20, 0):
-        scrubber.slider.value = number
+    for control, number in ((scrubber.slider, 20), (scrubber.number, 0)):
+        control.value = number
         status.append(scrubber.status.value)
         shown.append(scrubber.shown.value)
 
+    assert scrubber.number.value == scrubber.slider.value
     assert [label for label, _ in scrubber.slider.options][::36] == ["0 no kill", "36 returned"]
     assert ["2 \u00d7 charge order-1001" in one for one in shown] == [True, False, False]
     assert "duplicate</span> at 21 effect.committed at line 15: it happened more than once" in status[0]
     assert "exactly_one</span> at 20 COMMIT at line 15" in status[1]
-    assert "at no crash" in status[2]
+    assert "exactly_one</span> with no kill" in status[2]
     assert "lab trial k03_missing_ack --at 21" in shown[0]
     assert "✗  15" in shown[0]
     assert "order-1001:charge:retry-2" in shown[0]  # the second payment's row
