@@ -150,6 +150,8 @@ def test_every_kind_of_answer_is_chosen_as_a_browser_does(kata: Kata, form_of: t
         typed |= {"certainty": {"index": 1}, "because": {"value": "So."}}
     for name, state in typed.items():
         assert form.button.disabled
+        if isinstance(form.controls[name], widgets.Dropdown):
+            assert form.controls[name].label == "choose"
         form.controls[name].set_state(state)
     assert not form.button.disabled
     form.button._handle_button_msg(None, {"event": "click"}, [])
