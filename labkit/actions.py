@@ -15,6 +15,7 @@ from labkit import canonical
 from labkit.errors import BadAction, BadOption
 
 LARGEST_EXACT_INTEGER = 2**53 - 1  # RFC 8785 section 3.2.2.3: beyond it JSON numbers lose digits
+CURRENCY_CODE = re.compile(r"[A-Z]{3}")
 NO_CURRENCY = "XXX"  # ISO 4217: "no currency involved", for effects that move no money
 
 
@@ -25,7 +26,7 @@ def is_minor_units(value: object) -> bool:
 
 def is_currency(value: object) -> bool:
     """Whether a value has the form of an ISO 4217 alphabetic code: three upper-case letters."""
-    return isinstance(value, str) and re.fullmatch(r"[A-Z]{3}", value) is not None
+    return isinstance(value, str) and CURRENCY_CODE.fullmatch(value) is not None
 
 
 def is_text(value: object) -> bool:

@@ -14,16 +14,16 @@ import select
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any, Literal
 
 from labkit.boundaries import Boundary
-from labkit.errors import BadHandler, LabError
+from labkit.errors import LabError
 from labkit.harness import determinism, rivals
 from labkit.harness.crashpoints import CrashPoints, Report, report_to
+from labkit.harness.loading import load
 from labkit.harness.world import World
 from labkit.stores import sqlite
 
@@ -63,7 +63,10 @@ class ChildSpec:
     @property
     def command(self) -> str:
         """The shell line that runs this child again, by hand."""
-        by_hand = asdict(self) | ({"stop": "kill_self"} if self.stop == "hold" else {})
+        # dataclasses.asdict would copy each value, once a run
+        by_hand = {name: getattr(self, name) for name in self.__slots__}
+        if self.stop == "hold":
+            by_hand["stop"] = "kill_self"
         return f"python -m labkit.harness.child '{json.dumps(by_hand)}'"
 
 
@@ -77,15 +80,18 @@ def main() -> None:
     sys.exit(run(spec, report_fd, hold_fd))
 
 
-def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1) -> int:
-    """Run the handler to its end and return the exit code; the handler may of course not come back."""
+def run(spec: ChildSpec, report_fd: int = -1, hold_fd: int = -1, code: CodeType | None = None) -> int:
+    """Run the handler to its end and return the exit code; the handler may of course not come back.
+
+    `code` is its file's, where whoever started this process has just compiled it.
+    """
     report = report_to(report_fd)
     points = CrashPoints(spec.file, spec.points, spec.at, spec.fault, report)
     points.evidence = frozenset(spec.evidence)
     try:
         if spec.seed:
             determinism.install(spec.seed, spec.now_ms, report)
-        handler = load(Path(spec.file), spec.function)
+        handler = load(Path(spec.file), spec.function, code)
         given = world_of(spec, points, hold_fd)
         points.install()
         returned = handler(given)
@@ -135,59 +141,6 @@ def stop_here(mode: StopMode, boundary: str, report: Report, hold_fd: int) -> No
         os._exit(DEMO_EXIT_CODE)
     if os.read(hold_fd, 1) == b"":  # end of file: the harness is gone, and so is this trial
         os._exit(1)
-
-
-def load(file: Path, function: str) -> Callable[[World], Any]:
-    """The handler `function` of a Python file, which is executed once.
-
-    Raises:
-        BadHandler: the file is missing, fails to import, or has no such function.
-    """
-    module = load_module(file)
-    handler = getattr(module, function, None)
-    if not callable(handler):
-        raise BadHandler(f"{file.name} has no function `{function}`", "name one as FILE:FUNCTION")
-    return handler  # type: ignore[no-any-return]
-
-
-_COMPILED: dict[Path, tuple[str, CodeType]] = {}
-
-
-def compiled(file: Path) -> CodeType:
-    """The code of a Python file as it is now; compiled again only when its text has changed.
-
-    A warm process calls this before it forks, so that its children need not compile.
-
-    Raises:
-        BadHandler: the file is missing or is no Python.
-    """
-    try:
-        text = file.read_text(encoding="utf-8")
-        if file not in _COMPILED or _COMPILED[file][0] != text:
-            _COMPILED[file] = (text, compile(text, str(file), "exec"))
-    except OSError:
-        raise BadHandler(f"{file} is missing", "name a Python file") from None
-    except (SyntaxError, ValueError) as error:
-        raise BadHandler(f"{file.name} is no Python ({error})", "mend it and run again") from None
-    return _COMPILED[file][1]
-
-
-def load_module(file: Path) -> ModuleType:
-    """Execute a Python file as a module of its own.  Raises: BadHandler."""
-    code = compiled(file)
-    module = ModuleType(f"handler_{file.stem}")
-    module.__file__ = str(file)
-    sys.modules[module.__name__] = module
-    if str(file.parent) not in sys.path:
-        sys.path.insert(0, str(file.parent))
-    try:
-        exec(code, module.__dict__)  # noqa: S102  running the handler is what this process is for
-    except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1].lineno
-        raise BadHandler(
-            f"{file.name} cannot be imported (line {place}: {error!r})", "mend it and run again"
-        ) from error
-    return module
 
 
 def jsonable(value: Any) -> Any:

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from labkit import canonical
 from labkit.errors import BadHandler
-from labkit.harness.child import ChildSpec, load_module
-from labkit.harness.command import CommandLauncher
+from labkit.harness.child import ChildSpec
 from labkit.harness.identity import LABKIT, Identity
 from labkit.harness.launchers import ForkLauncher, Launcher
+from labkit.harness.loading import load_module
 from labkit.observations import Observation, Verdict
 
 Judge = Callable[[Observation], tuple[Verdict, ...]]
@@ -68,7 +68,11 @@ class SweepJob:
         if self.sandbox:
             found: Launcher = importlib.import_module(self.sandbox["by"]).launcher(self.sandbox)
             return found
-        return CommandLauncher(self.command) if self.command else ForkLauncher()
+        if self.command:
+            from labkit.harness.command import CommandLauncher  # loads subprocess: see launchers
+
+            return CommandLauncher(self.command)
+        return ForkLauncher()
 
     @property
     def identity_of_states(self) -> Identity:
@@ -109,7 +113,7 @@ class SweepJob:
             seed=canonical.digest([self.seed, str(history), run_number]),
             now_ms=min(run_number * 1000, self.latest_ms or run_number * 1000),
             world=self.world,
-            evidence=tuple(sorted(self.identity_of_states.evidence)),
+            evidence=() if at < 0 else tuple(sorted(self.identity_of_states.evidence)),
             busy_timeout_s=0.2 if self.fault == "pause" else 5.0,
         )
 

@@ -3,6 +3,9 @@
 `exec` starts a fresh interpreter: slow, and free of anything that the parent holds.  `fork` copies
 this process: fast, and only right where this process is single-threaded and holds no connection,
 which is what `labkit.harness.pool` keeps warm processes for.
+
+Neither `threading` nor `subprocess`, which imports it, is loaded with this module: what threading does
+after each fork would cost every child as much as its start does.
 """
 
 from __future__ import annotations
@@ -11,19 +14,19 @@ import atexit
 import json
 import os
 import signal
-import subprocess
 import sys
-import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from types import CodeType
 from typing import NoReturn, Protocol
 
 from labkit.errors import BadHandler, HarnessError
 from labkit.harness import child
 from labkit.harness.child import ChildSpec
+from labkit.harness.loading import compiled
 from labkit.harness.piped import PipedChild, Pipes
 
 SANDBOXES: set[int] = set()  # children of this process that are no trial's and serve for many
@@ -42,6 +45,8 @@ class ExecLauncher:
 
     def start(self, spec: ChildSpec) -> PipedChild:
         """Start one child.  Raises: HarnessError."""
+        import subprocess  # not in a warm process
+
         pipes = Pipes.open()
         report, stdout, stderr, hold = pipes.childs
         arguments = [json.dumps(asdict(spec)), str(report), str(hold)]
@@ -72,28 +77,35 @@ class ForkLauncher:
     def start(self, spec: ChildSpec) -> PipedChild:
         """Start one child.  Raises: HarnessError."""
         require_single_thread()
+        code = None
         with suppress(BadHandler):  # the child will say what is wrong with it
-            child.compiled(Path(spec.file))
+            code = compiled(Path(spec.file))
         pipes = Pipes.open()
         pid = os.fork()
         if pid == 0:
-            become_child(spec, pipes)
+            become_child(spec, pipes, code)
         return PipedChild(spec, pid, pipes)
 
 
 def require_single_thread() -> None:
     """Refuse to fork a process that has other threads, Python's or a library's.  Raises: HarnessError."""
-    tasks = Path("/proc/self/task")
-    threads = len(list(tasks.iterdir())) if tasks.is_dir() else threading.active_count()
+    threads = number_of_threads()
     if threads != 1:
         raise HarnessError(
             f"a process with {threads} threads cannot be forked safely", "start trials through the pool"
         )
 
 
-def become_child(spec: ChildSpec, pipes: Pipes) -> NoReturn:
+def number_of_threads() -> int:
+    """How many threads this process has; where there is no /proc, as far as Python knows."""
+    with suppress(OSError):
+        return len(os.listdir("/proc/self/task"))  # noqa: PTH208  before every fork
+    return sys.modules["threading"].active_count() if "threading" in sys.modules else 1
+
+
+def become_child(spec: ChildSpec, pipes: Pipes, code: CodeType | None) -> NoReturn:
     """Everything that a forked child does; it never returns into the parent's code."""
-    code = 1
+    exit_code = 1
     try:
         os.setsid()
         child.die_with_parent()
@@ -109,9 +121,9 @@ def become_child(spec: ChildSpec, pipes: Pipes) -> NoReturn:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        code = ending(lambda: child.run(spec, report, hold))
+        exit_code = ending(lambda: child.run(spec, report, hold, code))
     finally:
-        os._exit(code)
+        os._exit(exit_code)
 
 
 def move_high(fd: int, least: int) -> int:
@@ -129,7 +141,8 @@ def ending(run: Callable[[], int]) -> int:
     except BaseException:  # noqa: BLE001  the interpreter would print it and end with 1
         traceback.print_exc()
         code = 1
-    threading._shutdown()  # type: ignore[attr-defined]  # waits for the handler's threads
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()  # waits for the handler's threads
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -8,48 +8,24 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
+import select
 import signal
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 from labkit.harness.child import ChildSpec
+from labkit.harness.pipes import Pipes as Pipes
 from labkit.observations import ProcessRun
 
 BOUNDARY_DEADLINE_S = 5.0
 TAIL_BYTES = 4096  # of each stream; a child that prints without end costs no more than this
 MOST_REPORT_BYTES = 8 * 1024 * 1024  # of reports from one child; what comes after is not read as reports
+PATIENCE_S = 0.02  # in which most children end; meanwhile their pipes hold 64 KiB each
 HAS_PIDFD = sys.platform == "linux" and hasattr(os, "pidfd_open")
-
-
-@dataclass(frozen=True, slots=True)
-class Pipes:
-    """Both ends of a child's pipes: what it reports and prints, and what lets it go on."""
-
-    report: tuple[int, int]
-    stdout: tuple[int, int]
-    stderr: tuple[int, int]
-    hold: tuple[int, int]
-
-    @classmethod
-    def open(cls) -> Pipes:
-        """Four new pipes."""
-        return cls(os.pipe(), os.pipe(), os.pipe(), os.pipe())
-
-    @property
-    def childs(self) -> tuple[int, int, int, int]:
-        """The ends that the child holds: report, stdout, stderr, hold."""
-        return self.report[1], self.stdout[1], self.stderr[1], self.hold[0]
-
-    @property
-    def parents(self) -> tuple[int, int, int, int]:
-        """The ends that the parent holds."""
-        return self.report[0], self.stdout[0], self.stderr[0], self.hold[1]
 
 
 class PipedChild:
@@ -68,10 +44,10 @@ class PipedChild:
         self._tails = {"report": b"", "stdout": b"", "stderr": b""}
         self._reported_bytes = self.printed_bytes = 0
         self._hold = pipes.hold[1]
-        self._selector = selectors.DefaultSelector()
+        self._watched: dict[int, str] = {}  # descriptor -> whose news it brings
+        self._news, self._only_end = select.poll(), select.poll()
         for name, fd in zip(self._tails, pipes.parents, strict=False):
-            os.set_blocking(fd, False)
-            self._selector.register(fd, selectors.EVENT_READ, name)
+            self._watch(fd, name)
         self._watch_end()
 
     def __enter__(self) -> Self:
@@ -123,7 +99,7 @@ class PipedChild:
 
     def finish(self, role: str, deadline_s: float = BOUNDARY_DEADLINE_S) -> ProcessRun:
         """Wait for the child's end and reap it, with its session.  Past the deadline it is killed."""
-        self.timed_out = not self._read(deadline_s, self.has_ended)
+        self.timed_out = not self._until_ended(deadline_s)
         self._kill_session()
         self.returncode = self._reap()
         self._drain(0)  # what it had written before it died
@@ -142,10 +118,17 @@ class PipedChild:
             timed_out=self.timed_out,
         )
 
+    def _watch(self, fd: int, name: str) -> None:
+        """Listen to a descriptor; it is closed with the child."""
+        self._watched[fd] = name
+        self._news.register(fd, select.POLLIN)
+        if name == "end":
+            self._only_end.register(fd, select.POLLIN)
+
     def _watch_end(self) -> None:
-        """Have the selector wake up once the child has ended."""
+        """Listen for the child's end."""
         if HAS_PIDFD:
-            self._selector.register(os.pidfd_open(self.pid), selectors.EVENT_READ, "end")
+            self._watch(os.pidfd_open(self.pid), "end")
 
     def _reap(self) -> int:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
@@ -155,6 +138,16 @@ class PipedChild:
     def _remaining_s(self, asked_s: float, deadline_s: float) -> float:
         """What is left of a deadline; it runs once the child is ready, however slow its interpreter was."""
         return max(asked_s, self._ready_s) + deadline_s - time.monotonic()
+
+    def _until_ended(self, deadline_s: float) -> bool:
+        """Wait for the child's end, False at the deadline.
+
+        At first its reports wake nobody: while this process sleeps it copies no page that both hold.
+        """
+        patience_s = min(PATIENCE_S, deadline_s)
+        if HAS_PIDFD and self._only_end.poll(1000 * patience_s):
+            return True
+        return self._read(deadline_s - patience_s, self.has_ended)
 
     def _read(self, deadline_s: float, done: Callable[[], bool]) -> bool:
         """Drain the pipes until `done()` or the child's end; False at the deadline."""
@@ -175,23 +168,24 @@ class PipedChild:
         A grandchild may hold the pipes open, so their end of file says nothing of the child.
         """
         ended = False
-        for key, _ in self._selector.select(wait_s):
-            if key.data == "end":
+        for fd, _ in self._news.poll(1000 * wait_s):
+            if self._watched[fd] == "end":
                 ended = True
             else:
-                self._take(key)
+                self._take(fd, self._watched[fd])
         return ended
 
-    def _take(self, key: selectors.SelectorKey) -> None:
-        data = os.read(key.fd, 65536)
+    def _take(self, fd: int, name: str) -> None:
+        data = os.read(fd, 65536)
         if not data:
-            self._selector.unregister(key.fd)
-            os.close(key.fd)
-        elif key.data == "report":
+            self._news.unregister(fd)
+            os.close(fd)
+            del self._watched[fd]
+        elif name == "report":
             self._take_report(data)
         else:
             self.printed_bytes += len(data)
-            self._tails[key.data] = (self._tails[key.data] + data)[-TAIL_BYTES:]
+            self._tails[name] = (self._tails[name] + data)[-TAIL_BYTES:]
 
     def _take_report(self, data: bytes) -> None:
         self._reported_bytes += len(data)
@@ -211,7 +205,5 @@ class PipedChild:
         self.signal(signal.SIGKILL)  # it may have left its group, or not have made its session yet
 
     def _close(self) -> None:
-        for key in list(self._selector.get_map().values()):
-            os.close(key.fd)
-        self._selector.close()
-        os.close(self._hold)
+        for fd in (*self._watched, self._hold):
+            os.close(fd)

@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from labkit.errors import BadHandler
 from labkit.harness import worlds
-from labkit.harness.child import die_with_parent, load_module
+from labkit.harness.child import die_with_parent
 from labkit.harness.identity import Identity
+from labkit.harness.loading import load_module
 from labkit.harness.trials import Handler, Scenario
 from labkit.harness.twists import SECOND_WORKER, twisted
 from labkit.harness.worlds import one_charge

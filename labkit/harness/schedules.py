@@ -6,10 +6,11 @@ numbered point, and the parent verifies both the signal and the point's label.
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from labkit.harness.columns import unreadable
 from labkit.harness.jobs import Judge, SweepJob, clone, load_judge
 from labkit.harness.ran import Cut
 from labkit.harness.ran import Ran as Ran
-from labkit.observations import CrashPoint, Observation, ProcessRun, Snapshot, TrialOutcome
+from labkit.observations import CrashPoint, Observation, ProcessRun, Snapshot, TrialOutcome, Verdict
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 
@@ -84,28 +85,40 @@ def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -
     return "judged", ""
 
 
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """The resumes after the fault, what they left behind, and whether they changed anything at all."""
+
+    runs: list[ProcessRun]
+    observation: Observation
+    verdicts: tuple[Verdict, ...]
+    cut: Cut
+    worked: bool
+
+
 def resume_to_the_end(
-    job: SweepJob, folder: Path, run_number: int, history: object
-) -> tuple[list[ProcessRun], Snapshot, Cut]:
+    job: SweepJob, folder: Path, faulty: Sequence[ProcessRun], history: Sequence[int]
+) -> Recovery:
     """Resume without faults until the rows pass, a run changes nothing, or the last one is done."""
     runs: list[ProcessRun] = []
-    cut: Cut = None
-    rows: Snapshot = {}
-    while len(runs) < job.most_resumes:
-        before = fingerprint(folder)
-        spec = job.spec(folder, run_number + len(runs), history=history)
+    at_first = before = fingerprint(folder)
+    while True:
+        cut: Cut = None
+        spec = job.spec(folder, len(faulty) + len(runs) + 1, history=history)
         if job.rival and not runs:
-            runs += race(job, spec, job.spec(folder, run_number + 1, history=history))
+            runs += race(job, spec, job.spec(folder, spec.run_number + 1, history=history))
         else:
             ran = run_to_end(job, spec, "resume")
             runs.append(ran.run)
             cut = ran.cut
         if runs[-1].timed_out:
             cut = cut or ("timed_out", "the recovery passed its deadline")
-        rows = rows_of(job, folder)
-        if cut or passes(job, folder, runs, rows) or fingerprint(folder) == before:
-            break
-    return runs, rows, cut
+        observation = observe(job, folder, history, (*faulty, *runs), rows_of(job, folder))
+        verdicts = judge_of(job)(observation)
+        after = fingerprint(folder)
+        if cut or after == before or is_settled(runs[-1], verdicts) or len(runs) >= job.most_resumes:
+            return Recovery(runs, observation, verdicts, cut, after != at_first)
+        before = after
 
 
 def race(job: SweepJob, one: ChildSpec, other: ChildSpec) -> list[ProcessRun]:
@@ -114,17 +127,24 @@ def race(job: SweepJob, one: ChildSpec, other: ChildSpec) -> list[ProcessRun]:
         return [first.finish("resume", job.deadline_s), second.finish("rival", job.deadline_s)]
 
 
-def passes(job: SweepJob, folder: Path, runs: list[ProcessRun], rows: Snapshot) -> bool:
+def is_settled(last: ProcessRun, verdicts: Sequence[Verdict]) -> bool:
     """Whether the last resume returned and the rows pass already, so that nobody would resume again."""
-    if runs[-1].returncode != 0:
-        return False
-    verdicts = judge_of(job)(observe(job, folder, (), tuple(runs), rows))
-    return bool(verdicts) and all(verdict.passed for verdict in verdicts)
+    return last.returncode == 0 and bool(verdicts) and all(verdict.passed for verdict in verdicts)
 
 
 def fingerprint(folder: Path) -> dict[str, bytes]:
     """The bytes of every file of a world: equal where a run changed nothing at all."""
-    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {entry.path: Path(entry).read_bytes() for entry in files_below(folder)}
+
+
+def files_below(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    """Every file of a folder, and of the folders in it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from files_below(entry.path)
+            elif entry.is_file():
+                yield entry
 
 
 @cache
@@ -177,21 +197,20 @@ def finish(
 ) -> tuple[dict[str, Any], Observation]:
     """Resume to the end and judge: the result as `finish_and_judge` gives it, and what was judged."""
     history = [point.number for point in points]
-    before = fingerprint(folder)
-    later, final, cut = resume_to_the_end(job, folder, len(runs) + 1, history)
-    everything = (*runs, *later)
-    observation = observe(job, folder, history, everything, final)
-    outcome, explanation = cut or ("judged", last_words(later))
+    recovery = resume_to_the_end(job, folder, runs, history)
+    everything = (*runs, *recovery.runs)
+    final = recovery.observation.final
+    outcome, explanation = recovery.cut or ("judged", last_words(recovery.runs))
     result = {
         "schedule": [asdict(point) for point in points],
         "outcome": outcome,
-        "verdicts": [asdict(verdict) for verdict in judge_of(job)(observation)],
+        "verdicts": [asdict(verdict) for verdict in recovery.verdicts],
         "promised": [run.result for run in everything],
         "returncodes": [run.returncode for run in everything],
         "recorded": recorded(final),
         "happened": happened(job, final),
         "unreadable": unreadable(final),
         "explanation": explanation,
-        "recovery_worked": before != fingerprint(folder),
+        "recovery_worked": recovery.worked,
     }
-    return result, observation
+    return result, recovery.observation

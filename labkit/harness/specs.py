@@ -71,6 +71,9 @@ class WorldSpec:
         return asdict(self)
 
 
+FIELDS = frozenset(field.name for field in fields(WorldSpec))
+
+
 def one_charge(
     operation_id: str = "order-1001:charge",
     amount_minor: int = 4000,
@@ -102,6 +105,6 @@ def describe(folder: Path) -> dict[str, Any]:
         raise BadStore(
             f"{folder / DESCRIPTION} cannot be read ({error})", "name a folder that labkit made"
         ) from None
-    if not isinstance(found, dict) or not {field.name for field in fields(WorldSpec)} <= found.keys():
+    if not isinstance(found, dict) or not found.keys() >= FIELDS:
         raise BadStore(f"{folder / DESCRIPTION} describes no world", "name a folder that labkit made")
     return found

@@ -11,6 +11,7 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,15 @@ from labkit.harness.jobs import SweepJob
 from labkit.harness.tasks import TASKS
 
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+IMPORTED_BY_HANDLERS = ("labkit.kata", "labkit.protocol.resume")  # loaded once here, not in every child
 
 
 def main() -> None:
     """Serve tasks until the parent closes the socket."""
     leave_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer; it then closes us
+    for name in IMPORTED_BY_HANDLERS:
+        import_module(name)
     gc.freeze()
     with suppress(ConnectionError), socket.socket(fileno=int(sys.argv[1])) as parent:
         lines = parent.makefile("rb")

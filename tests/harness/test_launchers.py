@@ -477,3 +477,10 @@ def test_a_run_can_be_repeated_by_hand(world: Path) -> None:
 
     assert (done.returncode, done.stdout) == (KILLED, "")
     assert json.loads(whole.stdout) == {"paid": 4000, "by": "worker-1", "at": 1000}
+
+
+def test_a_warm_process_is_light_to_fork() -> None:
+    """`threading` costs every child of a process that has loaded it as much as its whole start does."""
+    program = "import sys, labkit.harness.warm; print({'threading', 'subprocess'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
