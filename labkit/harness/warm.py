@@ -28,6 +28,7 @@ IMPORTED_BY_HANDLERS = ("labkit.kata", "labkit.protocol.resume")  # loaded once 
 def main() -> None:
     """Serve tasks until the parent closes the socket."""
     leave_with_parent()
+    adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer; it then closes us
     for name in IMPORTED_BY_HANDLERS:
         import_module(name)
@@ -40,12 +41,16 @@ def main() -> None:
 
 
 def leave_with_parent() -> None:
-    """Unwind on SIGTERM, which Linux sends when the parent ends; and be told of orphans."""
+    """Unwind on SIGTERM, which Linux sends when the parent ends."""
     signal.signal(signal.SIGTERM, leave)
     if sys.platform == "linux":
-        prctl = ctypes.CDLL(None).prctl
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        prctl(PR_SET_CHILD_SUBREAPER, 1)  # a grandchild whose parent was killed becomes a child of ours
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def adopt_orphans() -> None:
+    """Where it can be had, a grandchild whose parent was killed becomes a child of ours."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
 def leave(_number: int, _frame: object) -> None:
