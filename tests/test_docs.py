@@ -193,6 +193,8 @@ def shown_commands() -> list[tuple[str, list[str]]]:
         if block.language not in SHELL:
             continue
         for number, line in enumerate(block.text.replace("\\\n", " ").splitlines(), block.line):
+            if block.language == "console" and not line.startswith("$ "):
+                continue  # what the command printed
             words = shlex.split(line.removeprefix("$ "), comments=True)
             words = words[2:] if words[:2] == ["uv", "run"] else words
             if words and words[0] in ("lab", "make"):

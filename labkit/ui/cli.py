@@ -42,6 +42,11 @@ from labkit.ui.output import complain
 
 INTERRUPTED = 130  # 128 + SIGINT
 
+# Notebooks and plots bring jsonschema along, which loads a grammar of internationalised addresses where it is
+# there.  Nothing here has such an address, and the loading alone takes longer than most commands.
+# None says that it cannot be imported, which jsonschema takes for an extra that is not installed.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 app = typer.Typer(name="lab", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 commands_kata.register(app)
 commands_open.register(app)

@@ -308,6 +308,13 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_notebooks_are_read_without_a_grammar_of_addresses() -> None:
+    """jsonschema would load it for over a second, in every command that has to do with a notebook."""
+    program = "import sys, labkit.ui.cli, nbformat; print(sys.modules['rfc3987_syntax'], 'jsonschema' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert done.stdout == "None True\n"
+
+
 def test_lab_alone_shows_its_help_and_its_version(lab: Lab) -> None:
     alone = lab()
     assert (alone.returncode, alone.stderr) == (0, "")
