@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from labkit.grading.sandbox import sandboxed
+from labkit.grading.sandbox import sandboxed, scratch_of
 from labkit.grading.stage import Stage
 from labkit.harness import drawn, sweeps, worlds
 from labkit.harness.jobs import SweepJob
@@ -69,7 +69,7 @@ def trial(stage: Stage, answer: Path, schedule: Sequence[int], pool: Pool | None
 
 @contextmanager
 def _prepared(stage: Stage, answer: Path, pool: Pool | None) -> Iterator[tuple[SweepJob, Pool]]:
-    with sweeps.scratch() as scratch, nullcontext(pool) if pool else Pool() as workers:
+    with scratch_of(pool) as scratch, nullcontext(pool) if pool else Pool() as workers:
         job = job_of(stage, stage.exercise(answer), Path(scratch))
         yield sandboxed(job, workers, stage.ledger_inside), workers
 

@@ -7,6 +7,7 @@ by the same `Judge`.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -107,7 +108,7 @@ class Judge:
         for _ in range(MOST_TRIES):
             try:
                 require_alone(task.source, stage.kata.exercise)
-                return Ran("judged", "", sweep_files.to_json(self.swept(stage, task.source)))
+                return Ran("judged", "", self.as_json(self.swept(stage, task.source)))
             except BadHandler as error:
                 return Ran("malformed", error.message)
             except TookTooLong:
@@ -128,11 +129,17 @@ class Judge:
             if time.monotonic() > ends_s:
                 raise TookTooLong
 
-        with tempfile.TemporaryDirectory(prefix="lab-answer-") as folder:
+        with tempfile.TemporaryDirectory(prefix="lab-answer-", dir=self.pool.home) as folder:
             answer = Path(folder) / "answers" / f"{stage.kata.slug}.py"
             answer.parent.mkdir()
             answer.write_text(source, encoding="utf-8")
             return engine.grade(stage, answer, pool=self.pool, progress=watch)
+
+    def as_json(self, swept: Sweep) -> dict[str, Any]:
+        """A sweep without the folders that are made anew for each run: errors quote them, and bytes would differ."""
+        text = json.dumps(sweep_files.plain(asdict(swept)))
+        anew = rf"{re.escape(str(self.pool.home))}(/cage-\w+(/worlds/\d+)?|/lab-answer-\w+)?"
+        return sweep_files.to_json(sweep_files.sweep_of(json.loads(re.sub(anew, "", text))))
 
     def works(self, stage: Stage) -> bool:
         """Whether the infrastructure can run an answer that harms nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from types import TracebackType
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 from labkit.grading import confinement
 from labkit.grading.confinement import Confinement, Level
-from labkit.harness.folders import scratch_folder
+from labkit.harness.folders import memory_folder, scratch_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 
@@ -66,6 +67,12 @@ class SandboxedPool(Pool):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def scratch_of(pool: Pool | None) -> tempfile.TemporaryDirectory[str]:
+    """A folder for a sweep's worlds: a sandboxed pool's lie in its own, which is removed even after a kill."""
+    inside = pool.home if isinstance(pool, SandboxedPool) else memory_folder()
+    return tempfile.TemporaryDirectory(prefix="lab-", dir=inside)
 
 
 def sandboxed(job: SweepJob, pool: Pool, ledger_inside: bool) -> SweepJob:

@@ -15,6 +15,12 @@ ROOT = Path(__file__).parents[2]
 SLUG = "k03_missing_ack"
 KATA = ROOT / "katas" / SLUG
 HOSTILE = Path(__file__).parent / "hostile"
+MISSPELT = """from labkit.kata import World, atomik
+
+
+def resume(world: World) -> str:
+    return "done"
+"""  # Python's message about it names a folder that is made anew for each run
 QUICK = ("leaves_by_os_exit", "prints_a_verdict")  # hostile answers that are soon over
 
 
@@ -92,7 +98,8 @@ def hostile(*names: str) -> Iterator[HandIn]:
 
 def small(count: int) -> list[HandIn]:
     """A class of the model kata with every kind in it, of which most answers are soon graded."""
-    everything = [right(SLUG), *wrong(SLUG), *hostile(*QUICK)]
+    misspelt = HandIn("misspelt", SLUG, "k03.py", MISSPELT)
+    everything = [right(SLUG), *wrong(SLUG), misspelt, *hostile(*QUICK)]
     return [*everything, *islice(cycle(unrun()), count - len(everything))]
 
 
