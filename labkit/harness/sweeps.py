@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import BadHandler, BadOption
-from labkit.harness import closure, witness
+from labkit.harness import closure
 from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
@@ -39,7 +39,7 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
     """
     controls = [answer for _, answer in pool.run([("control", job.as_json)] * 2)]
     require_visible(job, controls[0])
-    job = replace(with_intents_of(job, controls[0]), witness=controls[0]["witness"])
+    job = with_intents_of(job, controls[0])
     points = tuple(CrashPoint(**point) for point in controls[0]["points"])
     problems = problems_of_controls(controls)
     answers: list[dict[str, Any]] = []
@@ -88,7 +88,7 @@ def trial(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> Trial:
             f"there is no point {schedule[0]}",
             f"choose from 1 to {len(control['points'])}, as the sweep shows",
         )
-    job = replace(with_intents_of(job, control), witness=control["witness"])
+    job = with_intents_of(job, control)
     answer = pool.one("kill_schedule", job.as_json, list(schedule))
     points = tuple(CrashPoint(**point) for point in control["points"])
     source = Path(job.first[0]).read_text(encoding="utf-8")
@@ -173,10 +173,6 @@ def problems_of_controls(controls: list[dict[str, Any]]) -> list[str]:
         found.append("two fault-free runs took different paths: the handler is not deterministic")
     elif (first["recorded"], first["happened"]) != (second["recorded"], second["happened"]):
         found.append("two fault-free runs left different rows: the handler is not deterministic")
-    elif first["witness"] != second["witness"]:
-        found.append("two fault-free runs wrote different bytes: the handler is not deterministic")
-    if seen := witness.problem_of(first["witness"]):
-        found.append(seen)
     if first["unseen"]:
         found.append(f"written by something the sweep cannot see: {', '.join(first['unseen'])}")
     return found
