@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from markupsafe import Markup
+
 BLUE = "#3a8fd0"  # a process at work
 GREEN = "#1a9e77"  # durable, and as it should be
 RED = "#e0612a"  # a kill, or a contract broken (vermilion: told from green by the colour-blind)
@@ -16,6 +18,16 @@ AMBER = "#d99a1c"  # in doubt
 GREY = "#8a8f98"  # scaffolding
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, monospace"
+# What a page that stands alone begins with.
+PAGE = Markup(  # noqa: S704  our own style sheet; escaped, a font's quotes would make it void
+    f""":root {{ color-scheme: light dark; --line: {GREY}55; }}
+body {{
+  font: 15px/1.5 {FONT}; max-width: 1100px; margin: 2rem auto; padding: 0 1rem; color: CanvasText; background: Canvas;
+}}
+h1 {{ font-size: 1.5rem; font-weight: 650; line-height: 1.3; }}
+h2 {{ font-size: 1.15rem; font-weight: 650; margin: 1.6rem 0 .4rem; }}
+h3 {{ font-size: 1rem; font-weight: 650; margin: 1rem 0 .3rem; }}"""
+)
 
 PASS = "✓"  # noqa: S105  a sign, no secret
 FAIL = "✗"

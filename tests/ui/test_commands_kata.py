@@ -61,7 +61,7 @@ def test_the_report_needs_nothing_from_outside(project: Path, tmp_path: Path) ->
     assert main(["run", MODEL, "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
-    assert page.count("<svg ") == 3
+    assert page.count("<svg ") == 4
     assert "https://" not in page
     assert "http://" not in page.replace("http://www.w3.org/", "")
     assert not re.search(r"<(script|link|img|iframe)\b|@import|url\(", page)
