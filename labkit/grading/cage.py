@@ -73,7 +73,7 @@ class Cage:
         if self.confinement.ledger == "outside":
             ledgers = {one["name"]: folder / one["file"] for one in describe(folder)["ledgers"]}
             address = lent.served / str(spec.run_number)
-            server = LedgerServer(address, ledgers, spec.now_ms)
+            server = LedgerServer(address, ledgers, spec.now_ms, lent.look)
             address.chmod(0o666)
         inside = replace(spec, folder=str(lent.inside), file=str(self._code(Path(spec.file))))
         pipes = Pipes.open()
@@ -106,7 +106,10 @@ class Cage:
         for path in (inside, *inside.iterdir()):
             if self.user_id is not None:
                 os.chown(path, self.user_id, self.user_id)
-        self._lent[folder] = Lent(folder, inside, served, frozenset(kept), lambda: self._lent.pop(folder))
+        # A rival writes beside the run, when it likes: then nobody can say what the files should look like.
+        self._lent[folder] = Lent(
+            folder, inside, served, frozenset(kept), lambda: self._lent.pop(folder), shown["rival"] is None
+        )
         return self._lent[folder]
 
     def _code(self, file: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import HarnessError
-from labkit.grading.lent import MOST_WORLD_BYTES, MOST_WORLD_FILES, Lent
+from labkit.grading.lent import MOST_WORLD_BYTES, MOST_WORLD_FILES, Lent, look_at
 from labkit.harness.child import ChildSpec
 from labkit.harness.piped import BOUNDARY_DEADLINE_S, PipedChild, Pipes
 from labkit.observations import ProcessRun
@@ -34,6 +34,7 @@ class CagedChild(PipedChild):
         told.setblocking(False)
         self._lent = lent
         self._server = server
+        self._begin = server.announced.look() if server else ""
         self._before = {path: counter_of(path) for path in server.ledgers.values()} if server else {}
         self._end: dict[str, Any] | None = None
         self._is_lost = False
@@ -104,6 +105,11 @@ class CagedChild(PipedChild):
             path.name: counter_of(path) - before for path, before in self._before.items()
         }})  # fmt: skip
         odd = self._lent.take_back()
+        if self._server is not None and self._lent.is_looked_at:
+            told = self._server.announced
+            end = look_at(self._lent.folder, self._lent.kept) if self._lent.is_settled else "unsettled"
+            found = {"begin": self._begin, "seen": told.seen, "let_through": told.let_through, "end": end}
+            self.messages.append({"witness": found})
         if limit := self._limit or limit_of(run, self._end or {}):
             self.messages.append({"cut": "killed_by_limit", "because": limit})
         elif odd or self._is_lost:
@@ -143,11 +149,13 @@ def is_well_formed(message: dict[str, Any]) -> bool:
         return False
     if "point" in message:
         return (
-            {"point", "kind", "label", "line"} == message.keys()
+            {"point", "kind", "label", "line"} == message.keys() - {"where"}
             and type(message["point"]) is int
             and type(message["line"]) is int
             and isinstance(message["kind"], str)
             and isinstance(message["label"], str)
+            and len(message["label"].split()) > 1
+            and isinstance(message.get("where", ""), str)
         )
     if "written" in message:
         counts = message["written"]

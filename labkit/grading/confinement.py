@@ -24,7 +24,7 @@ Level = Literal["bwrap", "rlimits"]
 LEVELS = ("auto", "bwrap", "rlimits")
 USER_IDS = 1_000_000_000  # above any that a system gives out; the process id is added
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d")
-TEMP_BYTES = 16 * 1024 * 1024
+READ_ONLY = ("/tmp", "/dev/shm", "/dev", "/")  # noqa: S108  one run must leave no note for the next
 # Runs in a fresh interpreter: what the zygote needs is what an answer's process may see of labkit.
 CLOSURE = """
 import json, sys
@@ -139,9 +139,8 @@ def command_of(confinement: Confinement, home: Path, settings: Mapping[str, Any]
     binds += ["--bind", str(home / "worlds"), str(home / "worlds")]
     return [
         shutil.which("bwrap") or "bwrap", *namespaces(),
-        "--size", str(TEMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp",  # noqa: S108  inside the sandbox
-        "--proc", "/proc", "--dev", "/dev", "--size", str(TEMP_BYTES), "--tmpfs", "/dev/shm",  # noqa: S108
-        *binds, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/", "--", *python,
+        "--perms", "1777", "--tmpfs", "/tmp", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm",  # noqa: S108
+        *binds, *(word for folder in READ_ONLY for word in ("--remount-ro", folder)), "--chdir", "/", "--", *python,
     ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -12,9 +13,11 @@ from pathlib import Path
 
 MOST_WORLD_BYTES = 32 * 1024 * 1024
 MOST_WORLD_FILES = 64
-SUPER_JOURNAL = bytes.fromhex(
-    "d9d505f920a163d7"
-)  # ends a rollback journal that names one, sqlite.org/fileformat2
+JOURNAL = "-journal"
+SIDE_FILES = (JOURNAL, "-shm")
+SECTOR_BYTES = 512
+# Ends a rollback journal that names one: https://www.sqlite.org/fileformat2.html#rollbackjournal
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 
 
 @dataclass(slots=True)
@@ -26,7 +29,13 @@ class Lent:
     served: Path
     kept: frozenset[str]
     returned: Callable[[], object]
+    is_looked_at: bool = True
+    is_settled: bool = True  # no journal came back that changes its store once that is opened
     users: int = 0
+
+    def look(self) -> str:
+        """A digest of what the run has written so far."""
+        return look_at(self.inside, self.kept) if self.is_looked_at else ""
 
     def take_back(self) -> str | None:
         """Bring the plain files back and leave everything else; what was odd about it, None where nothing."""
@@ -45,6 +54,9 @@ class Lent:
             # A new file with the same bytes: no owner, time or attribute of the old one comes along.
             (self.folder / path.name).write_bytes(content)
             room -= len(content)
+        for path in self.folder.glob(f"*{JOURNAL}"):
+            if path.name.removesuffix(JOURNAL) not in self.kept:
+                self.is_settled &= still(path)
         shutil.rmtree(self.inside, ignore_errors=True)
         shutil.rmtree(self.served, ignore_errors=True)
         self.returned()
@@ -69,7 +81,7 @@ class Lent:
             content = file.read(room + 1)
         if len(content) > room:
             raise ValueError("is too large")
-        if path.name.endswith("-journal") and content.endswith(SUPER_JOURNAL):
+        if path.name.endswith(JOURNAL) and content.endswith(SUPER_JOURNAL):
             raise ValueError("names another file to be deleted")
         return content
 
@@ -84,3 +96,34 @@ class Lent:
             if files > MOST_WORLD_FILES:
                 break
         return files, size
+
+
+def look_at(folder: Path, kept: frozenset[str]) -> str:
+    """A digest of the plain files in a folder that a run could write, rollback journals and `kept` left out."""
+    digest, room = hashlib.blake2b(digest_size=16), MOST_WORLD_BYTES
+    for path in sorted(folder.iterdir()):
+        if path.name in kept or path.name.endswith(SIDE_FILES) or path.name == "__pycache__":
+            continue
+        mode, content = path.lstat().st_mode, b""
+        if stat.S_ISREG(mode):
+            with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+                content = file.read(room)
+        room -= len(content)
+        digest.update(f"{path.name} {stat.S_IFMT(mode)} {len(content)}\n".encode(errors="replace") + content)
+    return digest.hexdigest()
+
+
+def still(journal: Path) -> bool:
+    """Take the words out of a rollback journal that SQLite ignores; False where it would not ignore it.
+
+    A transaction that fits into memory has not touched the store when its process dies: its journal
+    begins with a zero, and SQLite reads no more of it.  The next run could, and find a note there.
+    """
+    with journal.open("r+b") as file:
+        if file.read(1) not in (b"", b"\0"):
+            return False
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        file.truncate()
+        file.write(b"\0" * min(size, SECTOR_BYTES))
+    return True

@@ -79,8 +79,8 @@ class CrashPoints:
         if "line" in self.sources:
             sys.settrace(self._enter)
 
-    def passed(self, kind: str, name: str) -> None:
-        """One point is reached.  This is where the process dies."""
+    def passed(self, kind: str, name: str, where: str = "") -> None:
+        """One point is reached.  This is where the process dies.  `where` is for what happens elsewhere."""
         if os.getpid() != self.pid:
             return  # a process that the handler forked is not the one under test
         self.number += 1
@@ -92,7 +92,8 @@ class CrashPoints:
         if self.at not in (0, self.number):
             return
         line = self._handler_line()
-        self.report({"point": self.number, "kind": kind, "label": self.label(kind, name, line), "line": line})
+        point = {"point": self.number, "kind": kind, "label": self.label(kind, name, line), "line": line}
+        self.report(point | ({"where": where} if where else {}))
         if self.number == self.at and self.fault in SIGNALS:
             self._strike(SIGNALS[self.fault], kind)
 
@@ -131,7 +132,7 @@ class CrashPoints:
     def statement(self, verb: str) -> None:
         """A provider in another process is about to run a statement."""
         if "statement" in self.sources:
-            self.passed("statement", verb)
+            self.passed("statement", verb, "provider")
 
     def reply(self, call: str) -> bool:
         """A provider has answered `call`; True where this reply is the one that gets lost."""

@@ -35,7 +35,7 @@ class SweepJob:
     `identity` is what the reader declares about states, `concrete` names evidence tables that the
     handler was seen to read and that are therefore none, `command` the words of an unmodified program
     that runs instead of the functions; with `rival` two workers resume side by side.  `asked` is the
-    shell line that asked for the sweep.
+    shell line that asked for the sweep, `witness` what was seen of the fault-free run from outside.
     """
 
     scenario: str
@@ -61,6 +61,7 @@ class SweepJob:
     rival: bool = False
     asked: str = ""
     sandbox: dict[str, Any] = field(default_factory=dict)
+    witness: dict[str, Any] = field(default_factory=dict)
 
     @property
     def launcher(self) -> Launcher:

@@ -29,6 +29,20 @@ class Ran:
         )
 
     @property
+    def claims(self) -> list[tuple[str, str, bool]]:
+        """Of each point: its kind, its name, and whether the provider passed it."""
+        return [
+            (message["kind"], message["label"].split()[1], message.get("where") == "provider")
+            for message in self.messages
+            if "point" in message
+        ]
+
+    @property
+    def witness(self) -> dict[str, Any] | None:
+        """What was seen of the run from outside, where somebody looked."""
+        return next((message["witness"] for message in self.messages if "witness" in message), None)
+
+    @property
     def minted(self) -> list[str]:
         """The opaque values that it drew."""
         return [token for message in self.messages for token in message.get("minted", ())]

@@ -15,6 +15,7 @@ from typing import Any
 
 from labkit.errors import BadHandler, BadOption
 from labkit.harness import closure
+from labkit.harness.controls import problems_of
 from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
@@ -39,9 +40,9 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
     """
     controls = [answer for _, answer in pool.run([("control", job.as_json)] * 2)]
     require_visible(job, controls[0])
-    job = with_intents_of(job, controls[0])
+    job = replace(with_intents_of(job, controls[0]), witness=controls[0]["witness"])
     points = tuple(CrashPoint(**point) for point in controls[0]["points"])
-    problems = problems_of_controls(controls)
+    problems = problems_of(controls)
     answers: list[dict[str, Any]] = []
     graph: dict[str, Any] | None = None
     if controls[0]["returncode"] == 0 and not controls[0]["timed_out"]:
@@ -88,7 +89,7 @@ def trial(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> Trial:
             f"there is no point {schedule[0]}",
             f"choose from 1 to {len(control['points'])}, as the sweep shows",
         )
-    job = with_intents_of(job, control)
+    job = replace(with_intents_of(job, control), witness=control["witness"])
     answer = pool.one("kill_schedule", job.as_json, list(schedule))
     points = tuple(CrashPoint(**point) for point in control["points"])
     source = Path(job.first[0]).read_text(encoding="utf-8")
@@ -159,23 +160,6 @@ def passes(answer: dict[str, Any]) -> bool:
 def names(answer: dict[str, Any]) -> list[str]:
     """The names of an answer's verdicts."""
     return [verdict["name"] for verdict in answer["verdicts"]]
-
-
-def problems_of_controls(controls: list[dict[str, Any]]) -> list[str]:
-    """What makes the sweep itself unsound, whatever the verdicts say."""
-    first, second = controls
-    found = [first["problem"]] if first["problem"] else []
-    if first["timed_out"]:
-        found.append("the fault-free run passed its deadline")
-    elif first["returncode"] != 0 and not found:
-        found.append(f"the fault-free run returned {first['returncode']}: {first['last_words']}")
-    if [point["label"] for point in first["points"]] != [point["label"] for point in second["points"]]:
-        found.append("two fault-free runs took different paths: the handler is not deterministic")
-    elif (first["recorded"], first["happened"]) != (second["recorded"], second["happened"]):
-        found.append("two fault-free runs left different rows: the handler is not deterministic")
-    if first["unseen"]:
-        found.append(f"written by something the sweep cannot see: {', '.join(first['unseen'])}")
-    return found
 
 
 def not_attempted(point: dict[str, Any]) -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from labkit.harness import schedules, snapshots, unseen
+from labkit.harness import schedules, snapshots, unseen, witness
 from labkit.harness.edges import run_from
 from labkit.harness.jobs import SweepJob, clone
-from labkit.observations import CrashPoint, ProcessRun, Snapshot
+from labkit.harness.ran import Ran
+from labkit.observations import CrashPoint, ProcessRun, Snapshot, TrialOutcome
 
 DURABLE = ("boundary", "statement")  # where a durable state begins or ends; lines lie between
 
@@ -47,7 +48,18 @@ def control(job: SweepJob) -> dict[str, Any]:
         "unseen": [] if job.fault == "lost_reply" else written,
         "started": any("started" in message for message in ran.messages),
         "sql_chance": any("sql_chance" in message for message in ran.messages),
+        "witness": witness.expected(ran.claims, ran.witness),
     }
+
+
+def how_it_fell(
+    job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None, seen: Mapping[str, Any]
+) -> tuple[TrialOutcome, str]:
+    """Whether a run met its fault where the fault-free run has this point: by its word, and from outside."""
+    outcome, why = schedules.how_it_fell(job, ran, at, expected)
+    if outcome == "judged" and (found := witness.contradiction(seen, ran.witness, at)):
+        return "tampered", found
+    return outcome, why
 
 
 def kill_once(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -55,7 +67,7 @@ def kill_once(job: SweepJob, at: int, expected: list[dict[str, Any]]) -> list[di
     with world_of(job) as folder:
         ran = schedules.run_faulty(job, folder, 1, at, [])
         point = point_of(expected, at)
-        outcome, why = schedules.how_it_fell(job, ran, at, point)
+        outcome, why = how_it_fell(job, ran, at, point, job.witness)
         if outcome != "judged":
             return [unjudged([point], outcome, why)]
         schedules.intervene(job, folder)
@@ -75,16 +87,19 @@ def kill_twice(
     with world_of(job) as crashed:
         ran = schedules.run_faulty(job, crashed, 1, at, [])
         first = point_of(expected, at)
-        outcome, why = schedules.how_it_fell(job, ran, at, first)
+        outcome, why = how_it_fell(job, ran, at, first, job.witness)
         if outcome != "judged":
             return [unjudged([first], outcome, why)]
         schedules.intervene(job, crashed)
         with world_of(job, str(crashed)) as folder:
-            points = schedules.run_faulty(job, folder, 2, 0, [at]).points
-        for second in points if draw is None else drawn_of(points, draw):
+            whole = schedules.run_faulty(job, folder, 2, 0, [at])
+        seen = witness.expected(whole.claims, whole.witness)
+        if why := witness.problem_of(seen):
+            return [unjudged([first], "tampered", why)]
+        for second in whole.points if draw is None else drawn_of(whole.points, draw):
             with world_of(job, str(crashed)) as folder:
                 again = schedules.run_faulty(job, folder, 2, second.number, [at])
-                outcome, why = schedules.how_it_fell(job, again, second.number, second)
+                outcome, why = how_it_fell(job, again, second.number, second, seen)
                 if outcome == "judged":
                     found.append(
                         schedules.finish_and_judge(job, folder, [ran.run, again.run], [first, second])
@@ -112,7 +127,8 @@ def kill_schedule(job: SweepJob, numbers: list[int]) -> dict[str, Any]:
     with world_of(job) as folder:
         for run_number, at in enumerate(numbers or [0], start=1):
             ran = schedules.run_faulty(job, folder, run_number, at, numbers[: run_number - 1])
-            outcome, why = schedules.how_it_fell(job, ran, at, None) if at else ("judged", "")
+            seen = job.witness if run_number == 1 else {}
+            outcome, why = how_it_fell(job, ran, at, None, seen) if at else ("judged", "")
             met += [point for point in ran.points if point.number == at]
             runs += [ran.run, ran.takeover] if ran.takeover else [ran.run]
             if outcome != "judged":

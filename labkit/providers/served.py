@@ -10,8 +10,9 @@ import json
 import socket
 import sqlite3
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -27,6 +28,15 @@ MOST_CONNECTIONS = 8  # at one time
 MOST_CALLS = 5000  # of one connection
 
 
+@dataclass(slots=True)
+class Announced:
+    """What a server has announced: each statement, with what `look` saw right before, and how many came about."""
+
+    look: Callable[[], str] = str
+    seen: list[tuple[str, str]] = field(default_factory=list)
+    let_through: int = 0
+
+
 class CallerGone(BaseException):
     """The caller died or left; not an Exception, so that nothing on the way takes it for a failure."""
 
@@ -34,10 +44,14 @@ class CallerGone(BaseException):
 class LedgerServer:
     """Serves the ledgers `name -> file` at a Unix socket address.  Use it as a context.
 
-    `now_ms` is the time of every call that it serves.  Closing waits until each caller has left.
+    `now_ms` is the time of every call that it serves, `look` is asked before each statement.  Closing
+    waits until each caller has left.
     """
 
-    def __init__(self, address: Path, ledgers: Mapping[str, Path], now_ms: int) -> None:
+    def __init__(
+        self, address: Path, ledgers: Mapping[str, Path], now_ms: int, look: Callable[[], str] = str
+    ) -> None:
+        self.announced = Announced(look)
         self.ledgers = dict(ledgers)
         self.now_ms = now_ms
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -82,13 +96,16 @@ class LedgerServer:
 
     def _serve(self, caller: socket.socket) -> None:
         with caller, suppress(CallerGone, OSError):
-            Conversation(caller, self.ledgers, self.now_ms).hold()
+            Conversation(caller, self.ledgers, self.now_ms, self.announced).hold()
 
 
 class Conversation:
     """One caller, from its first call to its end."""
 
-    def __init__(self, caller: socket.socket, ledgers: Mapping[str, Path], now_ms: int) -> None:
+    def __init__(
+        self, caller: socket.socket, ledgers: Mapping[str, Path], now_ms: int, announced: Announced
+    ) -> None:
+        self.announced = announced
         self.caller = caller
         self.ledgers = ledgers
         self.now_ms = now_ms
@@ -135,10 +152,13 @@ class Conversation:
 
     def announce(self, kind: str, name: str) -> None:
         """Say what comes next and wait until the caller, alive, lets it come.  Raises: CallerGone."""
+        if kind == "statement":
+            self.announced.seen.append((name, self.announced.look()))
         try:
             self._send({kind: name})
             if self._line() != GO.strip():
                 raise CallerGone
+            self.announced.let_through += kind == "statement"
         except CallerGone:
             self.is_gone = True
             raise
