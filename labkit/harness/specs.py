@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +99,10 @@ def operation_of(step: StepSpec) -> Operation:
     )  # fmt: skip
 
 
-def describe(folder: Path) -> dict[str, Any]:
+def describe(folder: Path) -> Mapping[str, Any]:
     """The content of a world's `world.json`.  Raises: BadStore."""
     try:
-        found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        found = _read((folder / DESCRIPTION).read_bytes())
     except (OSError, ValueError) as error:
         raise BadStore(
             f"{folder / DESCRIPTION} cannot be read ({error})", "name a folder that labkit made"
@@ -108,3 +110,8 @@ def describe(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or not found.keys() >= FIELDS:
         raise BadStore(f"{folder / DESCRIPTION} describes no world", "name a folder that labkit made")
     return found
+
+
+@lru_cache(maxsize=32)  # all worlds of a sweep have the same one, and a forked child finds it read
+def _read(content: bytes) -> object:
+    return json.loads(content.decode())

@@ -247,6 +247,22 @@ DESTROYED = {
 }  # fmt: skip
 
 
+def test_rows_that_were_read_before_are_those_that_stand_there_now(tmp_path: Path) -> None:
+    """A store's rows are remembered by its bytes: one changed row shows, and nobody spoils another's copy."""
+    one, other = prepare(tmp_path / "one", one_charge()), tmp_path / "other"
+    shutil.copytree(one, other)
+    first = snapshot(one)
+    first["payments"]["mandates"].clear()
+    first["journal"]["operations"][0]["state"] = "spoilt"
+    assert snapshot(other) == snapshot(one)
+    assert snapshot(other)["payments"]["mandates"]
+    assert snapshot(other)["journal"]["operations"][0]["state"] == "EFFECT_PENDING"
+    with atomic(sqlite3.connect(other / "journal.sqlite3", isolation_level=None)) as db:
+        db.execute("UPDATE operations SET retries = retries + 1")
+    assert snapshot(other)["journal"]["operations"][0]["retries"] == 1
+    assert snapshot(one)["journal"]["operations"][0]["retries"] == 0
+
+
 @pytest.mark.parametrize(("change", "says"), DESTROYED.values(), ids=DESTROYED)
 def test_a_store_that_a_worker_destroyed_is_a_finding(
     tmp_path: Path, change: Callable[[Path], object], says: str
