@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from labkit.grading import foretold, gradebook
-from labkit.grading.cells import Found
 from labkit.grading.classroom import Classroom
-from labkit.grading.sandbox import SandboxedPool
-from labkit.grading.submissions import Submission
+from labkit.grading.judging import Ran, Task
 from labkit.learning import katas, predict
 from labkit.learning.katas import Kata
 
@@ -67,29 +64,33 @@ def journal_of(folder: Path, kata: Kata, *given: dict[str, Any]) -> bytes:
     return (folder / predict.FILE).read_bytes()
 
 
+class Nowhere:
+    """A place where nothing is judged: nobody handed an answer in."""
+
+    named_level = "none"
+    scratch: Path | None = None
+
+    def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
+        assert list(tasks) == []
+        return iter(())
+
+
 def test_points_do_not_depend_on_how_sure_or_how_right_one_was(kata: Kata, tmp_path: Path) -> None:
     """Right and sure, wrong and sure, wrong and unsure: the same mark; nothing predicted: a lower one."""
-    handed_in = {
-        "right": journal_of(tmp_path / "a", kata, {"certainty": ">80", "payments_with_new_key": 2}),
-        "wrong": journal_of(tmp_path / "b", kata, {"certainty": ">80", **WRONG}),
-        "unsure": journal_of(tmp_path / "c", kata, {"certainty": "<67", **WRONG}),
-        "silent": None,
-    }
-    nothing = {kata.slug: Found(None, "not_attempted", "there is no answer")}
-    with gradebook.opened(tmp_path / "book") as book:
-        # Nobody's answer is run, so that nothing of the pool is asked for but its names.
-        pool = cast(SandboxedPool, SimpleNamespace(home=tmp_path / "home", named_level="none"))
-        room = Classroom(book, pool, [kata])
-        rows = {
-            name: room.row_of(Submission(name, nothing, journal), lambda _learner: None)
-            for name, journal in handed_in.items()
-        }
+    folder = tmp_path / "class"
+    (folder / "silent").mkdir(parents=True)
+    journal_of(folder / "right", kata, {"certainty": ">80", "payments_with_new_key": 2})
+    journal_of(folder / "wrong", kata, {"certainty": ">80", **WRONG})
+    journal_of(folder / "unsure", kata, {"certainty": "<67", **WRONG})
 
-    assert [len(row.predictions) for row in rows.values()] == [1, 1, 1, 0]
-    mark = rows["right"].marks[kata.slug]
-    assert mark.earned == 2
-    assert rows["wrong"].marks[kata.slug] == rows["unsure"].marks[kata.slug] == mark
-    assert rows["silent"].marks[kata.slug].earned == 0
+    with gradebook.opened(tmp_path / "book") as book:
+        result = Classroom(book, Nowhere(), [kata]).grade(folder, lambda _learner: None)
+
+    rows = {row.learner: row for row in result.rows}
+    marks = {name: row.marks[kata.slug] for name, row in rows.items()}
+    assert {name for name, row in rows.items() if row.predictions} == {"right", "wrong", "unsure"}
+    assert marks["right"] == marks["wrong"] == marks["unsure"]
+    assert (marks["right"].earned, marks["silent"].earned) == (2, 0)
 
 
 def test_what_was_said_before_the_rows_were_seen_is_what_the_class_is_counted_by(
