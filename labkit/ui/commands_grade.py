@@ -115,9 +115,9 @@ def _show(result: ClassResult, out: Path, as_json: bool) -> None:
     print_line(f"{len(result.rows)} submitted, {len(result.rows)} reported; sandbox: {result.sandbox}")
     for row in result.rows:
         for slug, before in row.changed.items():
-            print_line(
-                f"changed: {visible(row.learner)}, {slug}: {before.earned} before, {row.marks[slug].earned} now"
-            )
+            now = row.marks[slug]
+            points = f"{before.earned} of {before.possible} before, {now.earned} of {now.possible} now"
+            print_line(f"changed: {visible(row.learner)}, {slug}: {points}")
     print_line(f"results: {out / 'grades.csv'}, {out / 'class.html'}")
 
 

@@ -1,0 +1,95 @@
+"""The grader apart from where answers are judged: what it makes of results, in whatever order they come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from labkit.grading import gradebook, grounds, results
+from labkit.grading.classroom import ClassResult, Classroom
+from labkit.grading.judging import Ran, Task
+from labkit.learning import katas
+from labkit.learning.katas import Kata
+
+KATA = katas.load(Path(__file__).parents[2] / "katas" / "k03_missing_ack")
+
+
+@dataclass
+class Elsewhere:
+    """A place that runs nothing: an answer's text says what becomes of it, after `# `."""
+
+    backwards: bool = False
+    works: bool = True
+    named_level: str = "nowhere"
+    scratch: Path | None = None
+
+    def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
+        for number, task in sorted(enumerate(tasks), reverse=self.backwards):
+            outcome = task.source.rpartition("# ")[2].strip() if self.works else "infra_error"
+            yield number, Ran(outcome, f"because {outcome}", None)
+
+
+@pytest.fixture
+def students(tmp_path: Path) -> Path:
+    folder = tmp_path / "class"
+    for name, outcome in (("ann", "malformed"), ("bob", "tampered"), ("cleo", "infra_error"), ("dan", "")):
+        (folder / name).mkdir(parents=True)
+        source = f"def resume(world):\n    return 'x'\n# {outcome}\n" if outcome else ""
+        (folder / name / "k03.py").write_text(source, encoding="utf-8")
+    return folder
+
+
+def graded(students: Path, out: Path, place: Elsewhere, kata: Kata = KATA) -> ClassResult:
+    with gradebook.opened(out) as book:
+        book.put("secret", "one for all")
+        book.put(
+            f"free {kata.slug} {grounds.digest_of(kata)}", "[]"
+        )  # no place is free, and nobody has to ask
+        return Classroom(book, place, [kata]).grade(students, lambda _learner: None)
+
+
+def outcomes(result: ClassResult) -> dict[str, str]:
+    return {row.learner: row.marks[KATA.slug].outcome for row in result.rows}
+
+
+def test_the_order_in_which_answers_end_changes_nothing(students: Path, tmp_path: Path) -> None:
+    forwards = graded(students, tmp_path / "a", Elsewhere())
+    backwards = graded(students, tmp_path / "b", Elsewhere(backwards=True))
+
+    assert outcomes(forwards) == {
+        "ann": "malformed", "bob": "tampered", "cleo": "infra_error", "dan": "not_attempted",
+    }  # fmt: skip
+    assert results.results_json(forwards) == results.results_json(backwards)
+    assert results.grades_csv(forwards) == results.grades_csv(backwards)
+
+
+def test_what_is_no_score_is_asked_for_again_and_nothing_else_is(students: Path, tmp_path: Path) -> None:
+    broken = graded(students, tmp_path / "out", Elsewhere(works=False))
+    assert set(outcomes(broken).values()) == {"infra_error", "not_attempted"}
+    assert broken.infrastructure_failed
+
+    mended = graded(students, tmp_path / "out", Elsewhere())
+    assert outcomes(mended)["ann"] == "malformed"
+    again = graded(students, tmp_path / "out", Elsewhere(works=False))
+
+    assert outcomes(again) == outcomes(mended)
+    assert [row.changed for row in again.rows] == [{}] * 4  # no score is no earlier mark
+
+
+def test_a_kata_that_changed_is_graded_again_and_the_difference_shown(students: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "katas" / KATA.slug
+    folder.mkdir(parents=True)
+    for file in ("kata.toml", "scenario.py", "checks.py", "lesson.py"):
+        (folder / file).write_bytes((KATA.folder / file).read_bytes())
+    before = graded(students, tmp_path / "out", Elsewhere())
+    text = (folder / "kata.toml").read_text(encoding="utf-8")
+    (folder / "kata.toml").write_text(text.replace("points = 10", "points = 20"), encoding="utf-8")
+
+    after = graded(students, tmp_path / "out", Elsewhere(), katas.load(folder))
+
+    marks = {row.learner: row.marks[KATA.slug] for row in before.rows}
+    assert {row.learner: row.changed.get(KATA.slug) for row in after.rows} == {**marks, "cleo": None}
+    assert marks["ann"] == replace(after.rows[0].marks[KATA.slug], possible=10)
