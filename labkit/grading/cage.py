@@ -108,8 +108,9 @@ class Cage:
                 os.chown(path, self.user_id, self.user_id)
         # A rival writes beside the run, when it likes: then nobody can say what the files should look like.
         self._lent[folder] = Lent(
-            folder, inside, served, frozenset(kept), lambda: self._lent.pop(folder), shown["rival"] is None
-        )
+            folder, inside, served, frozenset(kept), lambda: self._lent.pop(folder), shown["rival"] is None,
+            account=self.confinement.account,
+        )  # fmt: skip
         return self._lent[folder]
 
     def _code(self, file: Path) -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import HarnessError
+from labkit.grading import account
 from labkit.grading.lent import MOST_WORLD_BYTES, MOST_WORLD_FILES, Lent, look_at
 from labkit.harness.child import ChildSpec
 from labkit.harness.piped import BOUNDARY_DEADLINE_S, PipedChild, Pipes
@@ -93,6 +94,11 @@ class CagedChild(PipedChild):
         self._limit = self._limit or limit
         self.signal(signal.SIGKILL)
 
+    @property
+    def _cpu_s(self) -> float:
+        """Processor seconds of the run and of all that it started."""
+        return float(self._end["cpu_s"]) if self._end else 0.0
+
     # --- the end -------------------------------------------------------------------------------
 
     def finish(self, role: str, deadline_s: float = BOUNDARY_DEADLINE_S) -> ProcessRun:
@@ -100,6 +106,7 @@ class CagedChild(PipedChild):
         run = super().finish(role, deadline_s)
         if self._server is not None:
             self._server.close()
+        account.add(self._lent.account, self._cpu_s, self.printed_bytes)
         self.messages[:] = [message for message in self.messages if is_well_formed(message)]
         self.messages.append({"written": {
             path.name: counter_of(path) - before for path, before in self._before.items()
@@ -110,20 +117,20 @@ class CagedChild(PipedChild):
             end = look_at(self._lent.folder, self._lent.kept) if self._lent.is_settled else "unsettled"
             found = {"begin": self._begin, "seen": told.seen, "let_through": told.let_through, "end": end}
             self.messages.append({"witness": found})
-        if limit := self._limit or limit_of(run, self._end or {}):
+        if limit := self._limit or limit_of(run, self._cpu_s):
             self.messages.append({"cut": "killed_by_limit", "because": limit})
         elif odd or self._is_lost:
             self.messages.append({"cut": "tampered", "because": odd or "the sandbox itself was ended"})
         return run
 
 
-def limit_of(run: ProcessRun, end: dict[str, Any]) -> str:
+def limit_of(run: ProcessRun, cpu_s: float) -> str:
     """The limit that a run has met, by name, empty where it met none.
 
     The processor's is measured out here.  The others only show in how the run failed, and are told
     for the learner's sake: a run that says it met one has failed in any case.
     """
-    if run.returncode == -signal.SIGXCPU or end.get("cpu_s", 0) >= 0.95:
+    if run.returncode == -signal.SIGXCPU or cpu_s >= 0.95:
         return "1 s of processor time"
     if run.returncode == -signal.SIGXFSZ:
         return "the size of one file"

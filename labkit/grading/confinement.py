@@ -43,7 +43,7 @@ class Confinement:
 
     `home` is the folder below which each sandbox has its own, `stage` the folder with what an answer
     may import.  `ledger` says whether ledgers are served from outside; `inside` is for exercises in
-    which the learner writes the provider's side.
+    which the learner writes the provider's side.  `account` is the file to which each run's use is added.
     """
 
     by: str
@@ -52,6 +52,7 @@ class Confinement:
     stage: str
     ledger: Literal["outside", "inside"] = "outside"
     limits: Mapping[str, Any] = field(default_factory=dict)
+    account: str = ""
 
 
 def require_known(wanted: str) -> None:

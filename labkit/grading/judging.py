@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from typing import Any, Protocol
 
 from labkit.errors import BadHandler, HarnessError, InfrastructureError
 from labkit.grading import engine, variants
+from labkit.grading.account import Allowance
 from labkit.grading.alone import require_alone
 from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
@@ -28,12 +28,11 @@ from labkit.learning.katas import Kata
 from labkit.observations import Sweep
 
 MOST_TRIES = 2
-SUBMISSION_S = 300.0  # of one answer, by the wall clock
 NOTHING = "def {function}(world):\n    raise NotImplementedError\n"
 
 
-class TookTooLong(Exception):
-    """One answer's sweep has passed its wall time."""
+class PassedAllowance(Exception):
+    """The runs of one answer have used more than they may together; the text names the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,11 @@ class Place(Protocol):
 class Judge:
     """Judges one answer after the other, in one pool."""
 
-    def __init__(self, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
+    def __init__(
+        self, pool: SandboxedPool, katas: Sequence[Kata], allowance: Allowance | None = None
+    ) -> None:
         self.pool = pool
+        self.allowance = allowance or Allowance()
         self.stages = {kata.slug: load_stage(kata) for kata in katas}
 
     def judge(self, task: Task) -> Ran:
@@ -111,8 +113,8 @@ class Judge:
                 return Ran("judged", "", self.as_json(self.swept(stage, task.source)))
             except BadHandler as error:
                 return Ran("malformed", error.message)
-            except TookTooLong:
-                return Ran("killed_by_limit", f"{SUBMISSION_S:g} s for one answer")
+            except PassedAllowance as limit:
+                return Ran("killed_by_limit", str(limit))
             except InfrastructureError as error:
                 why = error.message.strip().splitlines()[-1][:200]
         if self.works(stage):
@@ -122,12 +124,12 @@ class Judge:
         return Ran("infra_error", why)
 
     def swept(self, stage: Stage, source: str) -> Sweep:
-        """The sweep of one answer.  Raises: BadHandler, TookTooLong, InfrastructureError."""
-        ends_s = time.monotonic() + SUBMISSION_S
+        """The sweep of one answer.  Raises: BadHandler, PassedAllowance, InfrastructureError."""
+        self.pool.account.begin()
 
         def watch(_done: int, _total: int) -> None:
-            if time.monotonic() > ends_s:
-                raise TookTooLong
+            if limit := self.pool.account.passed(self.allowance):
+                raise PassedAllowance(limit)
 
         with tempfile.TemporaryDirectory(prefix="lab-answer-", dir=self.pool.home) as folder:
             answer = Path(folder) / "answers" / f"{stage.kata.slug}.py"

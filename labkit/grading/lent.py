@@ -31,6 +31,7 @@ class Lent:
     returned: Callable[[], object]
     is_looked_at: bool = True
     is_settled: bool = True  # no journal came back that changes its store once that is opened
+    account: str = ""  # the file to which the use of each of its runs is added
     users: int = 0
 
     def look(self) -> str:

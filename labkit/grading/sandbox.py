@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from labkit.grading import confinement
+from labkit.grading.account import Account
 from labkit.grading.confinement import Confinement, Level
 from labkit.harness.folders import memory_folder, scratch_folder
 from labkit.harness.jobs import SweepJob
@@ -36,6 +37,7 @@ class SandboxedPool(Pool):
         self.home = scratch_folder("lab-grade-")
         self.home.chmod(0o711)
         self.stage = confinement.build_stage(self.home / "stage")
+        self.account = Account(self.home / "account")
 
     def sandbox(self, ledger_inside: bool) -> dict[str, Any]:
         """What a job has to carry to be run in here."""
@@ -47,6 +49,7 @@ class SandboxedPool(Pool):
                 stage=str(self.stage),
                 ledger="inside" if ledger_inside else "outside",
                 limits=self.limits,
+                account=str(self.account.path),
             )
         )
 

@@ -76,7 +76,7 @@ def how_it_fell(job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None) -
         return "infra_error", ran.problem
     if met is None:
         if ran.run.timed_out:
-            return "timed_out", f"the run passed its deadline before point {at}"
+            return "timed_out", f"the run passed its deadline of {job.deadline_s:g} s before point {at}"
         return "not_killed", f"the run ended with {ran.run.returncode} before point {at}"
     if expected is not None and met.label != expected.label:
         return "flaky", f"point {at} is `{met.label}` here and `{expected.label}` in the fault-free run"
@@ -112,7 +112,7 @@ def resume_to_the_end(
             runs.append(ran.run)
             cut = ran.cut
         if runs[-1].timed_out:
-            cut = cut or ("timed_out", "the recovery passed its deadline")
+            cut = cut or ("timed_out", f"the recovery passed its deadline of {job.deadline_s:g} s")
         observation = observe(job, folder, history, (*faulty, *runs), rows_of(job, folder))
         verdicts = judge_of(job)(observation)
         after = fingerprint(folder)

@@ -140,22 +140,22 @@ class Zygote:
         os.close(key.fd)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
-        if len(self.running) == 1:
-            self.end_all_but(pid)
+        cpu_s = self.end_all_but(pid) if len(self.running) == 1 else 0.0
         _, status, used = os.wait4(pid, 0)
         with self.running.pop(pid) as told:
             with suppress(KeyError, ValueError):
                 self.selector.unregister(told)
             end = {
                 "ended": os.waitstatus_to_exitcode(status),
-                "cpu_s": used.ru_utime + used.ru_stime,
+                "cpu_s": cpu_s + used.ru_utime + used.ru_stime,
                 "pid": pid,
             }
             with suppress(OSError):
                 told.sendall(json.dumps(end).encode() + b"\n")
 
-    def end_all_but(self, ended: int) -> None:
-        """Kill whatever answers have left running, in whichever session, and reap it."""
+    def end_all_but(self, ended: int) -> float:
+        """Kill whatever answers have left running, in whichever session, and reap it; its processor seconds."""
+        cpu_s = 0.0
         if os.getpid() == 1:
             with suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)  # everything in this namespace but this process
@@ -168,9 +168,11 @@ class Zygote:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 with suppress(ChildProcessError):
-                    os.waitpid(pid, 0)
+                    used = os.wait4(pid, 0)[2]
+                    cpu_s += used.ru_utime + used.ru_stime
             if not pids:
-                return
+                break
+        return cpu_s
 
     def end_user(self, user_id: int) -> None:
         """As that user, kill everything that this user may kill: it owns nothing but answers."""

@@ -358,7 +358,7 @@ def handler(folder):
     assert swept.control.passed
     assert [result.outcome for result in swept.results[:4]] == ["judged"] * 4
     slow = [result for result in swept.results if result.outcome == "timed_out"]
-    assert {result.explanation for result in slow} == {"the recovery passed its deadline"}
+    assert {result.explanation for result in slow} == {"the recovery passed its deadline of 1 s"}
     assert {result.outcome for result in swept.results[4:]} <= {"timed_out", "not_attempted"}
 
 

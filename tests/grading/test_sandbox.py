@@ -149,6 +149,10 @@ def test_bubblewrap_shows_no_machine(pool: SandboxedPool, stage: Stage, tmp_path
 
 LIMITS = {
     "processor": ("while True: pass", "1 s of processor time"),
+    "processor, over all processes": (
+        "import os, time\nfor _ in '1234':\n    if not os.fork():\n        while time.process_time() < 0.3: pass\n        os._exit(0)\nfor _ in '1234': os.wait()",
+        "1 s of processor time",
+    ),
     "memory": ("x = bytearray(10**10)", "memory"),
     "output": ("while True: print('x' * 10000)", "1048576 bytes of output"),
     "one file": ("open('big', 'wb').write(b'x' * 10**8)", "the size of one file"),
