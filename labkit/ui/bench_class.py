@@ -14,7 +14,7 @@ from labkit.grading import confinement, engine
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import load_stage
 from labkit.harness.bench.measures import Measure, measure
-from labkit.harness.bench.plans import plan_of, run_floor
+from labkit.harness.bench.plans import plan_of, run_floor, stops_of
 from labkit.learning import katas as series
 from labkit.ui import editions
 from labkit.ui.bench_nbgrader import Course
@@ -32,10 +32,7 @@ def floor_measure(rounds: int, scratch: Path) -> Measure:
     with SandboxedPool(confinement.choose("auto"), 1) as pool:
         swept = engine.grade(stage, answer, pool=pool)  # the first one starts the sandbox
         job = engine.job_of(stage, stage.exercise(answer), scratch)
-        passed, points = 0, []
-        for point in swept.points:
-            points.append(max(passed, 1))
-            passed += point.kind == "statement"
+        points = stops_of(point.kind for point in swept.points)
         # Two fault-free runs stand before the kills: their floor is a run to the end, not killed.
         plan = {**plan_of(job, scratch), "work": "trials", "points": [0, 0, *points]}
         for _ in range(rounds):

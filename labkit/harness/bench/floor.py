@@ -1,13 +1,15 @@
 """The floor: the same forks, kills and SQL on the same filesystem, without labkit.
 
 `python -I floor.py < plan.json` knows nothing but the standard library.  It is given a template folder and
-the SQL statements that labkit's children ran, by file, and prints how long each trial took: copy the
-template, fork a child that opens the stores, runs the statements and kills itself at its point, fork
-a second one that runs the resume's to the end, then read every row.
+the SQL that labkit's processes ran, PRAGMAs and all, by file, and prints how long each trial took: copy
+the template, fork a child that opens the stores, runs the statements, says where it is and kills itself,
+fork a second one that runs a resume's to the end, then read every row.  How each child ended is
+checked, as no trial is one without it.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -40,7 +42,7 @@ def one_trial(plan: dict[str, Any], stop_at: int) -> float:
     folder = Path(tempfile.mkdtemp(dir=plan["scratch"]))
     shutil.copytree(plan["template"], folder, dirs_exist_ok=True)
     in_child(folder, plan["first"], stop_at)
-    in_child(folder, plan["resume"], 0)
+    in_child(folder, plan["resumes"][commits_in(first_of(plan["first"], stop_at))], 0)
     read(folder, plan["read"])
     shutil.rmtree(folder)
     return time.perf_counter() - began
@@ -62,18 +64,39 @@ def kills(plan: dict[str, Any]) -> list[float]:
 
 def in_child(folder: Path, statements: list[Statement], stop_at: int) -> None:
     """Run statements in a forked child, up to the point where it kills itself (0: to the end)."""
+    statements = first_of(statements, stop_at)
+    reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
+        code = 1
         try:
-            run(folder, statements[:stop_at] if stop_at else statements)
+            run(folder, statements)
+            os.write(writing, b"%d" % stop_at)
             os.kill(os.getpid(), signal.SIGKILL if stop_at else signal.SIGCONT)
+            code = 0
         finally:
-            os._exit(0)
-    os.waitpid(pid, 0)
+            os._exit(code)
+    os.close(writing)
+    said, (_, status) = os.read(reading, 100), os.waitpid(pid, 0)
+    os.close(reading)
+    ended = os.waitstatus_to_exitcode(status)
+    if (said, ended) != (b"%d" % stop_at, -signal.SIGKILL if stop_at else 0):
+        sys.exit(f"the child that was to stop at {stop_at} said {said!r} and ended with {ended}")
+
+
+def first_of(statements: list[Statement], stop_at: int) -> list[Statement]:
+    """The first `stop_at` statements, those that are no PRAGMA counted (0: all)."""
+    numbers = itertools.accumulate(not sql.lstrip().upper().startswith("PRAGMA") for _, sql in statements)
+    return [one for one, number in zip(statements, numbers, strict=True) if not stop_at or number <= stop_at]
+
+
+def commits_in(statements: list[Statement]) -> int:
+    """How many transactions they complete: what a resume has to do depends on nothing else."""
+    return sum(sql == "COMMIT" for _, sql in statements)
 
 
 def run(folder: Path, statements: list[Statement]) -> None:
-    """Open each file on first use, synchronous FULL, and run its statements."""
+    """Open each file on first use, and run its statements."""
     open_files: dict[str, sqlite3.Connection] = {}
     for file, sql in statements:
         if file not in open_files:
@@ -94,16 +117,15 @@ def read(folder: Path, queries: list[Statement]) -> None:
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection as labkit opens one."""
-    db = sqlite3.connect(path, isolation_level=None)
-    db.execute("PRAGMA foreign_keys=ON")
-    db.execute("PRAGMA synchronous=FULL")
-    return db
+    """A connection that opens no transaction by itself."""
+    return sqlite3.connect(path, isolation_level=None)
 
 
 def effects(plan: dict[str, Any]) -> list[float]:
     """Run each transaction of the plan against one file, in this process: the seconds of each."""
     db = connect(Path(plan["file"]))
+    for sql in ("PRAGMA foreign_keys=ON", "PRAGMA synchronous=FULL"):
+        db.execute(sql)
     seconds = []
     for statements in plan["transactions"]:
         began = time.perf_counter()

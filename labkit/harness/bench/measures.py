@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.harness import worlds
-from labkit.harness.bench.plans import plan_of, run_floor
+from labkit.harness.bench.plans import plan_of, run_floor, stops_of
 from labkit.harness.jobs import SweepJob
 from labkit.harness.launchers import ExecLauncher
 from labkit.harness.pool import Pool
@@ -70,6 +70,7 @@ class Bench:
         )  # fmt: skip
         self.control = pool.one("control", self.job.as_json)
         self.points = [point["number"] for point in self.control["points"]]
+        self.stops = stops_of(point["kind"] for point in self.control["points"])
         self.plan = plan_of(self.job, scratch)
 
     def trials(self, at_most: float) -> Measure:
@@ -77,7 +78,7 @@ class Bench:
         ours, base = [], []
         expected = self.control["points"]
         for _ in range(self.rounds):
-            base.append(self._floor("trials", self.points))
+            base.append(self._floor("trials", self.stops))
             began = time.perf_counter()
             self.pool.one("kill_each", self.job.as_json, self.points, expected)
             ours.append((time.perf_counter() - began) / len(self.points))
@@ -122,7 +123,7 @@ class Bench:
 
     def _floors_side_by_side(self, work: str) -> float:
         """The floor's seconds a kill with as many processes as the pool has, each doing its share."""
-        shares = [self.points[number :: self.pool.jobs] for number in range(self.pool.jobs)]
+        shares = [self.stops[number :: self.pool.jobs] for number in range(self.pool.jobs)]
         began = time.perf_counter()
         with ThreadPoolExecutor(self.pool.jobs) as threads:
             plans = [{**self.plan, "work": work, "points": share} for share in shares]
@@ -131,7 +132,7 @@ class Bench:
                 for seconds in threads.map(run_floor, plans)
             ]
         # the floor's interpreters are started anew for each round; the pool's are warm: that is not counted
-        return (time.perf_counter() - began - min(starts)) / len(self.points)
+        return (time.perf_counter() - began - min(starts)) / len(self.stops)
 
     def _floor(self, work: str, points: list[int]) -> float:
         seconds = run_floor({**self.plan, "work": work, "points": points})

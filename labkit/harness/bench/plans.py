@@ -2,40 +2,53 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from labkit.harness.bench import floor
+from labkit.harness.bench.recording import statements_of
 from labkit.harness.jobs import SweepJob
-from labkit.stores.journal import SCHEMA as JOURNAL
-from labkit.stores.ledger import SCHEMA as LEDGER
+from labkit.harness.snapshots import read_tables, store_files
 
 
 def plan_of(job: SweepJob, scratch: Path) -> dict[str, Any]:
-    """The SQL of a job's first run, of a resume after a whole run, and of reading all rows."""
-    first = shutil.copytree(job.template, scratch / "record-first")
-    resume = shutil.copytree(job.template, scratch / "record-resume")
-    tables = {"journal.sqlite3": JOURNAL, "ledger.sqlite3": LEDGER}
-    reads = [
-        [file, f"SELECT * FROM {name}"] for file, schema in tables.items() for name in tables_of(schema.sql)
-    ]
+    """The SQL of a job's first run, of the resume after each of its commits, and of reading all rows."""
+    folder = shutil.copytree(job.template, scratch / "record-first")
+    first = recorded(replace(job, seed="1"), folder, 1)
+    stores = store_files(folder)
     return {
         "template": job.template,
         "scratch": str(scratch),
-        "first": recorded(replace(job, seed="1"), first, 1),
-        "resume": recorded(job, resume, 2),
-        "read": [*reads, *([file, "PRAGMA integrity_check"] for file in tables)],
+        "first": first,
+        "resumes": [
+            resume_after(job, scratch / f"record-resume-{number}", first, number)
+            for number in range(floor.commits_in(first) + 1)
+        ],
+        "read": statements_of(lambda: [read_tables(store.path, store.schema) for store in stores]),
     }
 
 
-def tables_of(sql: str) -> list[str]:
-    """The tables that a schema makes."""
-    return [line.split()[2] for line in sql.splitlines() if line.startswith("CREATE TABLE")]
+def resume_after(
+    job: SweepJob, folder: Path, first: list[floor.Statement], commits: int
+) -> list[floor.Statement]:
+    """The SQL of a resume in a new folder where the first run died after so many commits."""
+    shutil.copytree(job.template, folder)
+    done = [number for number in range(len(first) + 1) if floor.commits_in(first[:number]) == commits]
+    floor.in_child(folder, first[: done[0]], 0)
+    return recorded(job, folder, 2)
+
+
+def stops_of(kinds: Iterable[str]) -> list[int]:
+    """How many statements have run when each crash point is reached; at least one, as 0 is no stop."""
+    before = itertools.accumulate((kind == "statement" for kind in kinds), initial=0)
+    return [max(number, 1) for number in before][:-1]
 
 
 def recorded(job: SweepJob, folder: Path, run_number: int) -> list[list[str]]:
