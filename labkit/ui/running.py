@@ -53,8 +53,7 @@ def execute(notebook: NotebookNode, predictions: Mapping[str, Any] | None, folde
         try:
             papermill.execute_notebook(
                 notebook, output, parameters=parameters, kernel_name="python3", cwd=folder, log_output=False,
-                progress_bar=False, record_timing=False, request_save_on_cell_execute=False,
-                execution_timeout=CELL_DEADLINE_S,
+                progress_bar=False, record_timing=False, execution_timeout=CELL_DEADLINE_S,
                 extra_arguments=["--log-level=CRITICAL"],  # else it remarks on loopback and on its own shutdown
             )  # fmt: skip
             problem = ""
