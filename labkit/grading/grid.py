@@ -90,11 +90,14 @@ class Grid:
         running: dict[Future, int] = {}
         try:
             while waiting or running:
-                while waiting and len(running) < self._room():
+                room = self._room()
+                while waiting and len(running) < room:
                     number = waiting.pop()
                     running[self._sent(tasks[number], f"labkit-{run}-{number}")] = number
                 for future in self._ended(running):
-                    yield running.pop(future), self._result_of(future)
+                    ran = self._result_of(future)
+                    if ran is not None:
+                        yield running.pop(future), ran
         finally:
             if running:
                 with suppress(Exception):  # whatever ended us is what the caller hears of
@@ -151,12 +154,22 @@ class Grid:
             self.distributed.wait(list(running), timeout=LOOK_EVERY_S, return_when="FIRST_COMPLETED")
         return [future for future in running if future.status != "pending"]
 
-    def _result_of(self, future: Future) -> Ran:
-        """What a worker has made of a task.  Raises: Conflict, HarnessError."""
-        with self._reached():
-            if future.status == "error":  # its worker died, and those after it
-                return Ran("infra_error", _in_words(future.exception()))
+    def _result_of(self, future: Future) -> Ran | None:
+        """What a worker has made of a task; None where that died with the worker, and is made again.
+
+        Raises:
+            Conflict: the worker stands on other ground.
+            HarnessError: the cluster is gone.
+        """
+        text = b""
+        with suppress(TimeoutError), self._reached():
+            if future.status == "error":
+                error = future.exception()
+                died = isinstance(error, self.distributed.KilledWorker)
+                return Ran("infra_error", "every worker that judged it died" if died else _in_words(error))
             text = future.result(timeout=CONNECT_S)
+        if not text:
+            return None
         try:
             ran = Ran.from_json(text)
         except HarnessError as error:
