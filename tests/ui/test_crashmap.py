@@ -452,7 +452,7 @@ def test_chromium_shows_it_without_asking_anybody(
         page.on("request", lambda request: asked.append(request.url))
         page.goto(page_file.as_uri())
         width = page.evaluate("document.documentElement.scrollWidth")
-        background = page.evaluate("getComputedStyle(document.querySelector('.lk-cm')).backgroundColor")
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         page.locator("details.lk-here > summary").focus()
         page.keyboard.press("Enter")
         opened = page.locator("details.lk-here .lk-panel").inner_text()
