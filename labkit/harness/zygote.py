@@ -22,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from labkit.harness import child, launchers
+from labkit.harness import child, launchers, seccomp
 from labkit.harness.child import ChildSpec
 
 FDS = 5  # report, stdout, stderr, hold, and the child's own socket
@@ -63,6 +63,7 @@ class Limits:
             os.setgid(self.user_id)
             os.setuid(self.user_id)
         child.die_with_parent()  # again: a change of user forgets it
+        seccomp.deny()
 
 
 class Zygote:

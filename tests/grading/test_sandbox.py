@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from labkit.grading import confinement, engine
 from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
+from labkit.harness import seccomp
 from labkit.harness.pool import Pool
 from labkit.learning import katas
 
@@ -145,6 +148,38 @@ def test_bubblewrap_shows_no_machine(pool: SandboxedPool, stage: Stage, tmp_path
     """
 
     assert promise(pool, stage, tmp_path, body) == ["ConnectionRefusedError", 2]
+
+
+@pytest.mark.skipif(platform.machine() not in seccomp.DENIED, reason="the calls' numbers are not known here")
+def test_nothing_but_files_can_be_left_for_the_next_run(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    """Shared memory and keys outlive a process; the calls for them fail, with bubblewrap and without."""
+    body = """
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    calls = [lambda: libc.shmget(7, 4096, 0o1666), lambda: libc.semget(7, 1, 0o1666), lambda: libc.msgget(7, 0o1666),
+             lambda: libc.ptrace(0, 0, 0, 0), lambda: libc.syscall(NUMBER, b"user", b"note", b"x", 1, -3)]
+    return [(call(), ctypes.get_errno()) for call in calls] + [int(open("/proc/self/status").read().split("NoNewPrivs:")[1].split()[0])]
+    """.replace("NUMBER", str(seccomp.DENIED[platform.machine()][1][4]))
+
+    assert promise(pool, stage, tmp_path, body) == [*([[-1, errno.EPERM]] * 5), 1]
+
+
+def test_bubblewrap_has_no_folder_for_notes(pool: SandboxedPool, stage: Stage, tmp_path: Path) -> None:
+    if pool.level != "bwrap":
+        return
+    body = """
+    import os
+    found = []
+    for root, folders, _ in os.walk("/"):
+        folders[:] = [name for name in folders if os.path.join(root, name) not in ("/proc", "/usr")]
+        if os.access(root, os.W_OK) and root != os.getcwd():
+            found.append(root)
+    return found
+    """
+
+    assert promise(pool, stage, tmp_path, body) == []
 
 
 LIMITS = {
