@@ -287,7 +287,9 @@ def restarts_and_finds_the_prediction(page: Page) -> None:
     run(page, "open_kata(")
     predicted = run(page, "kata.predict(")
     assert BECAUSE in predicted.inner_text()
-    assert predicted.locator(".labkit-form").count() == 0
+    read = run(page, "kata.observe(")
+    expect(read).to_contain_text("payments_with_new_key")
+    assert page.locator(".labkit-form").count() == 0
     shot(page, "7_restarted", predicted)
 
 
