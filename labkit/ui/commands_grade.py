@@ -44,24 +44,17 @@ def grade(
     as_json: JsonOption = False,
 ) -> None:
     """Grade a class: every answer killed at every crash point in a sandbox; run again, it goes on."""
-    from labkit.grading import confinement, gradebook, results
-    from labkit.grading import submissions as handed_in
-    from labkit.grading.classroom import Classroom
+    from labkit.grading import confinement
+    from labkit.grading.submissions import read_class
     from labkit.learning import katas as series
-    from labkit.ui import class_page, feedback
 
     if scheduler is not None and jobs is not None:
         raise BadOption("--jobs and --scheduler exclude each other", "a cluster's workers are its jobs")
     chosen = [series.find(name) for name in katas or series.names()]
     confinement.require_known(sandbox)
-    count = len(handed_in.read_class(submissions, chosen))
-    with _place(scheduler, sandbox, jobs, chosen) as place, gradebook.opened(out) as book:
-        _warn_of(place.named_level)
-        with progress("grading", count * len(chosen)) as advance:
-            result = Classroom(book, place, chosen).grade(submissions, advance)
-        results.write(result, out)
-        feedback.write(result, book, out / "feedback")
-        results.put(out / "class.html", class_page.page(result))
+    count = len(read_class(submissions, chosen)) * len(chosen)
+    with _place(scheduler, sandbox, jobs, chosen) as place:
+        result = _graded(submissions, out, place, chosen, count)
     _show(result, out, as_json)
     if result.infrastructure_failed:
         complain("the infrastructure failed for some answers, which have no score: run it again")
@@ -79,6 +72,22 @@ def _place(
     if scheduler is not None:
         return grid.connected(scheduler, sandbox, katas)
     return judging.here(confinement.choose(sandbox), jobs, katas)
+
+
+def _graded(submissions: Path, out: Path, place: Place, katas: list[Kata], count: int) -> ClassResult:
+    """Grade `count` answers into the results' folder, and write every file of it."""
+    from labkit.grading import gradebook, results
+    from labkit.grading.classroom import Classroom
+    from labkit.ui import class_page, feedback
+
+    _warn_of(place.named_level)
+    with gradebook.opened(out) as book:
+        with progress("grading", count) as advance:
+            result = Classroom(book, place, katas).grade(submissions, advance)
+        results.write(result, out)
+        feedback.write(result, book, out / "feedback")
+        results.put(out / "class.html", class_page.page(result))
+    return result
 
 
 def _warn_of(level: str) -> None:
