@@ -1,4 +1,4 @@
-"""`lab grade` and `lab submit` as processes: a class in, tables and pages out, and kill -9 on the way."""
+"""`lab grade` and `lab submit` as processes: a class in, tables and pages out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import zipfile
@@ -18,7 +17,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from labkit.grading import gradebook
 from labkit.learning.katas import Kata
 from labkit.ui.cli import main
 from labkit.ui.notebook import open_kata
@@ -111,27 +109,6 @@ def test_a_second_run_goes_on_and_says_what_changed(students: Path, kata: Kata, 
     [changed] = [one for one in json.loads(again.stdout)["learners"] if one["changed"]]
     assert (changed["learner"], changed["changed"][MODEL]["earned_before"]) == (NAMES["mutant"], 0)
     assert changed["katas"][MODEL]["earned"] == 8
-
-
-def test_killed_anywhere_and_run_again_the_same_bytes(students: Path, tmp_path: Path) -> None:
-    """Five deaths of the grader, each a little later, by a SIGKILL of its whole group."""
-    out, whole = tmp_path / "out", tmp_path / "whole"
-    with gradebook.opened(out) as book, gradebook.opened(whole) as other:
-        for one in (book, other):
-            one.put("secret", "the same worlds for both")
-    assert run("grade", students, "--out", whole).returncode == 1
-    for seconds in (0.5, 1.5, 3, 5, 8):
-        grader = subprocess.Popen(lab("grade", students, "--out", out), stdout=subprocess.DEVNULL)
-        try:
-            grader.wait(seconds)
-        except subprocess.TimeoutExpired:
-            os.kill(grader.pid, signal.SIGKILL)
-            grader.wait()
-
-    assert run("grade", students, "--out", out).returncode == 1
-
-    for name in ("grades.csv", "results.json", "junit.xml", "class.html"):
-        assert (out / name).read_bytes() == (whole / name).read_bytes()
 
 
 WRONG = {
