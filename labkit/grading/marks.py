@@ -63,9 +63,8 @@ def points_for_prediction(kata: Kata) -> int:
 
 
 def place_of(result: PointResult) -> str:
-    """Where a schedule crashed, without its number: the same place in two answers has the same name."""
-    point = result.schedule[0]
-    return point.label.removeprefix(f"{point.number} ")
+    """Where a schedule crashed, without its numbers: the same place in two answers has the same name."""
+    return ", then ".join(point.label.removeprefix(f"{point.number} ") for point in result.schedule)
 
 
 def free_places(nothing: Sweep) -> frozenset[str]:

@@ -116,4 +116,5 @@ def test_a_drawn_pair_earns_nothing_and_can_show_harm() -> None:
     mark = marks.mark_of(KATA, sweep(*whole, pair("stuck")), frozenset(), False)
     assert (mark.points_passed, mark.points_counted) == (2, 2)
     assert mark.drawn == (("lab trial k03 --at 1,2", "stuck"),)
+    assert mark.failed == ("COMMIT at line 1, then COMMIT at line 2",)
     assert marks.Mark.from_json(mark.as_json) == mark
