@@ -13,15 +13,16 @@ from typing import Any
 from labkit.harness import foreign, schedules, snapshots
 from labkit.harness.identity import raw_digest, state_digest
 from labkit.harness.jobs import SweepJob, clone
-from labkit.observations import Snapshot
+from labkit.observations import ProcessRun, Snapshot
 
 
 def run_from(job: SweepJob, state: dict[str, Any], at: int, label: str | None) -> dict[str, Any]:
-    """Run from a state (`folder`, `run_number`, `minted`, `digest`) and say which state it leaves.
+    """Run from a state (`folder`, `run_number`, `minted`, `digest`, `known`) and say which state it leaves.
 
     `at=0` runs to the end without faults and lists the crash points; else the run is killed there and
     the point's label must be `label`.  The folder of the state that is left is kept: the caller
-    removes it.
+    removes it.  A kill that leaves a content in `known` (raw digest by state digest) leads to nothing
+    new: what it would be called and judged is left out.
     """
     folder = clone(state["folder"], job.scratch)
     run_number = state["run_number"]
@@ -35,13 +36,13 @@ def run_from(job: SweepJob, state: dict[str, Any], at: int, label: str | None) -
         if outcome == "judged" and run_number == 1:
             schedules.intervene(job, folder)
     rows = contents(job, folder)
-    judged = schedules.rows_of(job, folder) if job.world == "folder" else rows
     minted = sorted({*state["minted"], *ran.minted})
-    observation = schedules.observe(job, folder, (at,) if at else (), (ran.run,) * run_number, judged)
+    digest, raw = state_digest(rows, minted, job.identity_of_states), raw_digest(rows)
+    is_known = at > 0 and state["known"].get(digest) == raw
     return {
         "folder": str(folder),
-        "digest": state_digest(rows, minted, job.identity_of_states),
-        "raw": raw_digest(rows),
+        "digest": digest,
+        "raw": raw,
         "minted": minted,
         "reads": ran.reads,
         "outcome": outcome,
@@ -49,9 +50,20 @@ def run_from(job: SweepJob, state: dict[str, Any], at: int, label: str | None) -
         "returncode": ran.run.returncode,
         "result": ran.run.result,
         "points": [asdict(point) for point in ran.points] if at == 0 else [],
-        "verdicts": [asdict(verdict) for verdict in schedules.judge_of(job)(observation)],
-        "summary": schedules.recorded(judged) | schedules.happened(job, judged),
         "last_words": schedules.last_words([ran.run]),
+        **({} if is_known else judged(job, folder, at, (ran.run,) * run_number, rows)),
+    }
+
+
+def judged(
+    job: SweepJob, folder: Path, at: int, runs: tuple[ProcessRun, ...], rows: Snapshot
+) -> dict[str, Any]:
+    """The verdicts on a state and its two columns; a handler's own reader is a process of its own."""
+    final = schedules.rows_of(job, folder) if job.world == "folder" else rows
+    observation = schedules.observe(job, folder, (at,) if at else (), runs, final)
+    return {
+        "verdicts": [asdict(verdict) for verdict in schedules.judge_of(job)(observation)],
+        "summary": schedules.recorded(final) | schedules.happened(job, final),
     }
 
 

@@ -121,12 +121,14 @@ class Exploration:
 
     def expand(self, node: Node) -> None:
         """Run from one state: once to the end, then killed at every point that this run has."""
-        free = self.pool.one("run_from", self.job.as_json, node.state, 0, None)
+        known = {key[1]: known.raw for key, known in self.nodes.items()}
+        state = {**node.state, "known": known}
+        free = self.pool.one("run_from", self.job.as_json, state, 0, None)
         node.points, node.verdicts = free["points"], free["verdicts"]
         if free["outcome"] != "judged":
             node.problem = free["explanation"]
         self.leads(node, TO_ITS_END, free, {})
-        kills = [("run_from", self.job.as_json, node.state, p["number"], p["label"]) for p in node.points]
+        kills = [("run_from", self.job.as_json, state, p["number"], p["label"]) for p in node.points]
         # In the order of the points and not in that of the answers: states are numbered alike every time.
         for index, left in sorted(self.pool.run(kills), key=lambda answer: answer[0]):
             self.kills += 1
@@ -149,7 +151,7 @@ class Exploration:
             twin, node.twin = node.twin, None
             if twin is None or not node.exits:
                 continue
-            state = {**node.state, "folder": twin["folder"], "minted": twin["minted"]}
+            state = {**node.state, "folder": twin["folder"], "minted": twin["minted"], "known": {}}
             runs = [("run_from", self.job.as_json, state, 0, None)]
             runs += [("run_from", self.job.as_json, state, p["number"], p["label"]) for p in node.points]
             labels = [TO_ITS_END, *(point["label"] for point in node.points)]
