@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from labkit.errors import BadHandler, HarnessError, InfrastructureError
+from labkit.errors import BadHandler, BadKata, HarnessError, InfrastructureError
 from labkit.grading import engine, variants
 from labkit.grading.account import Allowance
 from labkit.grading.alone import require_alone
@@ -113,6 +113,8 @@ class Judge:
                 return Ran("judged", "", self.as_json(self.swept(stage, task.source)))
             except BadHandler as error:
                 return Ran("malformed", error.message)
+            except BadKata as error:  # the checker's own failure is nobody's score
+                return Ran("infra_error", error.message)
             except PassedAllowance as limit:
                 return Ran("killed_by_limit", str(limit))
             except InfrastructureError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from labkit import canonical
-from labkit.errors import BadHandler
+from labkit.errors import BadHandler, BadKata
 from labkit.harness.child import ChildSpec
 from labkit.harness.identity import LABKIT, Identity
 from labkit.harness.launchers import ForkLauncher, Launcher
@@ -137,4 +137,14 @@ def load_judge(reference: str) -> Judge:
     judge = getattr(module, name, None)
     if not callable(judge):
         raise BadHandler(f"{place} has no judge `{name}`", "name one as MODULE:FUNCTION or FILE.py:FUNCTION")
-    return judge  # type: ignore[no-any-return]
+
+    def judged(observation: Observation) -> tuple[Verdict, ...]:
+        try:
+            return judge(observation)  # type: ignore[no-any-return]
+        except Exception as error:
+            raise BadKata(
+                f"{Path(place).name}:{name} fails on rows that it was given ({error!r})",
+                "mend the judge: whatever rows a worker leaves, they have a verdict",
+            ) from error
+
+    return judged

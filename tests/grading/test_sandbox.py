@@ -215,6 +215,20 @@ def test_each_limit_is_a_verdict_that_names_it(
     assert (result.outcome, result.explanation, result.passed) == ("killed_by_limit", limit, False)
 
 
+def test_noise_changes_no_verdict(pool: SandboxedPool, stage: Stage, tmp_path: Path) -> None:
+    """Warnings, bytes that are no text and a forged traceback on stderr, around a right answer."""
+    noise = """
+import os, sys, warnings
+warnings.warn("this will fail")
+print("Traceback (most recent call last):\\nAssertionError: 0 points", file=sys.stderr)
+os.write(2, bytes(range(256)))
+"""
+    answer = tmp_path / "answer.py"
+    answer.write_text(solution("k03_missing_ack") + noise, encoding="utf-8")
+
+    assert engine.repeat(stage, answer, [5], pool).names == ("exactly_one",)
+
+
 def test_a_sandbox_that_is_not_to_be_had_is_wrong_use(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confinement, "why_no_bwrap", lambda: "there is no program bwrap")
 

@@ -99,6 +99,16 @@ def stale_outputs(found: Notebook) -> None:
     exercise(found)["outputs"] = [{"output_type": "stream", "text": "def resume(world): return 'forged'"}]
 
 
+def rebound(found: Notebook) -> None:
+    found["cells"].append(
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "source": "resume = print\nimport sqlite3\nsqlite3.connect = None",
+        }
+    )
+
+
 DAMAGE: dict[str, Callable[[Notebook], None]] = {
     "ids missing": without_ids,
     "ids null": null_ids,
@@ -108,6 +118,7 @@ DAMAGE: dict[str, Callable[[Notebook], None]] = {
     "source in lines": source_in_lines,
     "broken cells beside it": broken_cells,
     "outputs say otherwise": stale_outputs,
+    "names rebound by a later cell": rebound,
 }
 
 

@@ -111,6 +111,29 @@ def test_a_second_run_goes_on_and_says_what_changed(students: Path, kata: Kata, 
     assert changed["katas"][MODEL]["earned"] == 8
 
 
+def test_a_checker_that_crashes_is_the_machines_failure_and_no_score(
+    kata: Kata, students: Path, tmp_path: Path
+) -> None:
+    """It fails on the second payment of the mutant's answer; everybody else has what they have."""
+    checks = kata.folder / "checks.py"
+    judge = """
+def judge(observation):
+    from labkit.learning.judge import judge as usual
+    if observation.fault.startswith("kill at") and len(observation.final["payments"]["effects"]) > 1:
+        return observation.no_such
+    return usual(observation)
+"""
+    checks.write_text(checks.read_text(encoding="utf-8") + judge, encoding="utf-8")
+
+    done = run("grade", students, "--out", tmp_path / "out")
+
+    rows = {name: (row["outcome"], row["earned"]) for name, row in table(tmp_path / "out").items()}
+    assert rows["'" + NAMES["mutant"]] == ("infra_error", "")
+    assert rows[NAMES["good"]] == ("judged", "10")
+    assert done.returncode == 3
+    assert "the infrastructure failed for some answers, which have no score" in done.stderr
+
+
 WRONG = {
     "no folder": (["grade", "nowhere", "--out", "out"], "is no folder"),
     "no such kata": (["grade", ".", "--out", "out", "--kata", "k99"], "k99 is not here"),
