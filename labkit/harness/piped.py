@@ -144,10 +144,12 @@ class PipedChild:
 
         At first its reports wake nobody: while this process sleeps it copies no page that both hold.
         """
-        patience_s = min(PATIENCE_S, deadline_s)
-        if HAS_PIDFD and self._only_end.poll(1000 * patience_s):
-            return True
-        return self._read(deadline_s - patience_s, self.has_ended)
+        if HAS_PIDFD:
+            patience_s = min(PATIENCE_S, deadline_s)
+            if self._only_end.poll(1000 * patience_s):
+                return True
+            deadline_s -= patience_s
+        return self._read(deadline_s, self.has_ended)
 
     def _read(self, deadline_s: float, done: Callable[[], bool]) -> bool:
         """Drain the pipes until `done()` or the child's end; False at the deadline."""

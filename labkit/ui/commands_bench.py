@@ -102,18 +102,18 @@ def harness_measures(bench: Bench) -> Iterator[Measure]:
     from labkit.harness import closure, sweeps
 
     yield bench.trials(at_most=1.5)
-    for depth in ("1", "2"):
-        yield bench.sweep(
-            f"sweep at depth {depth}, time a kill",
-            lambda depth=depth: len(sweeps.sweep(bench.job, bench.pool, depth).results),  # type: ignore[misc]
-            at_most=1.5,
-        )
-    yield bench.sweep(
-        "sweep at depth all, time a kill",
-        lambda: closure.explore(bench.job, bench.pool, sweeps.quietly)["kills"],
-        at_most=1.5,
-        work="kills",
-    )
+
+    def swept(depth: str) -> tuple[int, int]:
+        found = sweeps.sweep(bench.job, bench.pool, depth)
+        return len(found.results), 2 + (len(found.points) if depth == "2" else 0)
+
+    def explored() -> tuple[int, int]:
+        graph = closure.explore(bench.job, bench.pool, sweeps.quietly)
+        return graph["kills"], len(graph["states"])
+
+    yield bench.sweep("sweep at depth 1, time a kill", lambda: swept("1"), at_most=1.5)
+    yield bench.sweep("sweep at depth 2, time a kill", lambda: swept("2"), at_most=1.5)
+    yield bench.sweep("sweep at depth all, time a kill", explored, at_most=1.5, work="kills")
     yield bench.launchers()
     with TemporaryDirectory(prefix="lab-bench-", dir=Path.cwd()) as folder:
         yield bench.ledger(Path(folder), effects=100, at_least=0.9)

@@ -84,14 +84,20 @@ class Bench:
             ours.append((time.perf_counter() - began) / len(self.points))
         return measure("one trial by fork", ours, base, at_most=at_most)
 
-    def sweep(self, name: str, sweep: Callable[[], int], at_most: float, work: str = "trials") -> Measure:
-        """A whole sweep, time a kill, against the floor's, on as many processors."""
+    def sweep(
+        self, name: str, sweep: Callable[[], tuple[int, int]], at_most: float, work: str = "trials"
+    ) -> Measure:
+        """A whole sweep, time a kill, against the floor's, on as many processors.
+
+        `sweep` returns how many schedules it carried out, and how many runs without a kill it needed
+        to know what it can kill: the floor has such runs too, in the same proportion.
+        """
         ours, base = [], []
         for _ in range(self.rounds):
-            base.append(self._floors_side_by_side(work))
             began = time.perf_counter()
-            kills = sweep()
+            kills, unharmed = sweep()
             ours.append((time.perf_counter() - began) / kills)
+            base.append(self._floors_side_by_side(work, unharmed / kills))
         return measure(name, ours, base, at_most=at_most)
 
     def launchers(self) -> Measure:
@@ -121,9 +127,13 @@ class Bench:
             base_rates.append(1 / (sum(run_floor(plan)) / effects))
         return measure("durable effects a second", rates, base_rates, at_least=at_least)
 
-    def _floors_side_by_side(self, work: str) -> float:
-        """The floor's seconds a kill with as many processes as the pool has, each doing its share."""
-        shares = [self.stops[number :: self.pool.jobs] for number in range(self.pool.jobs)]
+    def _floors_side_by_side(self, work: str, unharmed: float) -> float:
+        """The floor's seconds a kill with as many processes as the pool has, each doing its share.
+
+        For each kill there are `unharmed` runs that end by themselves.
+        """
+        stops = [0] * round(unharmed * len(self.stops)) + self.stops
+        shares = [stops[number :: self.pool.jobs] for number in range(self.pool.jobs)]
         began = time.perf_counter()
         with ThreadPoolExecutor(self.pool.jobs) as threads:
             plans = [{**self.plan, "work": work, "points": share} for share in shares]
