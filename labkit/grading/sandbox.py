@@ -6,6 +6,8 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -36,8 +38,12 @@ class SandboxedPool(Pool):
         self.limits = dict(limits or {})
         self.home = scratch_folder("lab-grade-")
         self.home.chmod(0o711)
-        self.stage = confinement.build_stage(self.home / "stage")
         self.account = Account(self.home / "account")
+
+    @cached_property
+    def stage(self) -> Path:
+        """The folder with what an answer may import; made for the first job."""
+        return confinement.build_stage(self.home / "stage")
 
     def sandbox(self, ledger_inside: bool) -> dict[str, Any]:
         """What a job has to carry to be run in here."""

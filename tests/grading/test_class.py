@@ -61,7 +61,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[
     learners = hand_in(folder, small(LEARNERS))
     with gradebook.opened(out) as book:
         book.put("secret", "the same worlds for both")
-    assert graded(folder, out, "--kata", "k03") == 1
+    assert graded(folder, out, "--kata", "k03", "--jobs", "1") == 1
     return folder, out, learners
 
 
@@ -109,7 +109,7 @@ def test_killed_at_twenty_points_and_run_again_the_same_bytes(
     """Each death is a SIGKILL, and each later than the one before: they go through the whole run."""
     folder, undisturbed, _learners = made_up
     out = tmp_path / "out"
-    words = ["grade", str(folder), "--out", str(out), "--kata", "k03"]
+    words = ["grade", str(folder), "--out", str(out), "--kata", "k03", "--jobs", "1"]
     ends = []
     for function, file, count in (*POINTS, ("", "", 0)):
         if function == "claim_scratch":
