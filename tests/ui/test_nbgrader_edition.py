@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,19 +50,49 @@ def test_it_is_written_where_nbgrader_looks_and_never_over_another(
     assert place.read_text(encoding="utf-8") == "{}"
 
 
+def nbgrader(course: Path, *words: str) -> None:
+    """One command of nbgrader's in a course."""
+    done = subprocess.run(
+        [f"{NBGRADER}/nbgrader", *words, f"--course-dir={course}"],
+        capture_output=True, text=True, timeout=300, check=False,
+        env={"PATH": f"{NBGRADER}:/usr/bin:/bin", "HOME": str(course.parent), "LAB_ROOT": str(ROOT),
+             "LAB_WORKSPACE": str(course.parent / "hers")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.skipif(
     NBGRADER is None, reason="LAB_NBGRADER names no environment with nbgrader: not tried against it"
 )
 @pytest.mark.timeout(600)
-def test_nbgrader_generates_and_validates_it(project: Path, tmp_path: Path) -> None:
+def test_nbgrader_generates_and_grades_it(project: Path, kata: Kata, tmp_path: Path) -> None:
+    """Its kernel needs labkit to give points; where that environment has none, releasing is all there is to try."""
     course = tmp_path / "course"
     assert main(["author", "build", MODEL, "--nbgrader", str(course)]) == 0
 
-    made = subprocess.run(
-        [f"{NBGRADER}/nbgrader", "generate_assignment", MODEL, f"--course-dir={course}", "--create"],
-        capture_output=True, text=True, timeout=300, env={"PATH": f"{NBGRADER}:/usr/bin:/bin", "HOME": str(tmp_path)},
-    )  # fmt: skip
+    nbgrader(course, "generate_assignment", MODEL, "--create")
 
-    assert made.returncode == 0, made.stderr
     released = json.loads((course / "release" / MODEL / f"{MODEL}.ipynb").read_text(encoding="utf-8"))
     assert sum("nbgrader" in cell["metadata"] for cell in released["cells"]) == 2
+    has_labkit = subprocess.run([f"{NBGRADER}/python", "-I", "-c", "import labkit.ui.notebook"], check=False)
+    if has_labkit.returncode:
+        return
+    [exercise] = [cell for cell in released["cells"] if "exercise" in cell["metadata"].get("tags", [])]
+    for learner, answer in (("right", solution(kata)), ("starter", exercise["source"])):
+        exercise["source"] = answer
+        handed_in = course / "submitted" / learner / MODEL / f"{MODEL}.ipynb"
+        handed_in.parent.mkdir(parents=True)
+        handed_in.write_text(json.dumps(released), encoding="utf-8")
+
+    nbgrader(course, "autograde", MODEL, "--create")
+
+    with closing(sqlite3.connect(course / "gradebook.db")) as book:
+        points = [score for (score,) in book.execute("SELECT auto_score FROM grade ORDER BY auto_score")]
+    assert points == [0.0, 8.0]
+
+
+def solution(kata: Kata) -> str:
+    text = (kata.folder / "lesson.py").read_text(encoding="utf-8")
+    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
+    assert found is not None
+    return found[1] + "\n"
