@@ -142,10 +142,9 @@ class Pool:
                             require_fewer_deaths(tries[number], str(tasks[number][0]))
                             waiting.append(number)
                         warm.task = None
-                        busy -= 1
+                        busy += self._next(warm, waiting, tasks) - 1  # at work before its answer is handled
                         if answer is not None:
                             yield number, answer_of(answer)
-                        busy += self._next(warm, waiting, tasks)
             finally:
                 self._abandon()
 
