@@ -21,7 +21,7 @@ MISSPELT = """from labkit.kata import World, atomik
 def resume(world: World) -> str:
     return "done"
 """  # Python's message about it names a folder that is made anew for each run
-QUICK = ("leaves_by_os_exit", "prints_a_verdict")  # hostile answers that are soon over
+QUICK = ("prints_a_verdict",)  # hostile answers that are soon over
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ POINTS = (  # (function, file, which call of it), in the order in which a class 
     ("find_free", "grading/classroom.py", 1),
     ("receive", "harness/pool.py", 30),  # in the midst of a sweep
     ("put", "grading/gradebook.py", 2),  # a sweep is done, and nothing of it is put down
-    ("job_of", "grading/engine.py", 2),  # the second answer is about to be run
+    ("job_of", "grading/engine.py", 2),  # an answer is about to be run
     ("receive", "harness/pool.py", 60),
     ("marked", "grading/classroom.py", 1),  # judged, and not put down
     ("text_of", "grading/gradebook.py", 2),  # within the transaction of the second mark
