@@ -100,18 +100,37 @@ class Lent:
 
 
 def look_at(folder: Path, kept: frozenset[str]) -> str:
-    """A digest of the plain files in a folder that a run could write, rollback journals and `kept` left out."""
+    """A digest of the plain files in a folder that a run could write, rollback journals and `kept` left out.
+
+    It is taken at every statement of a provider, so it goes to the system directly.
+    """
     digest, room = hashlib.blake2b(digest_size=16), MOST_WORLD_BYTES
-    for path in sorted(folder.iterdir()):
-        if path.name in kept or path.name.endswith(SIDE_FILES) or path.name == "__pycache__":
+    with os.scandir(folder) as entries:
+        found = sorted((entry.name, entry) for entry in entries)
+    for name, entry in found:
+        if name in kept or name.endswith(SIDE_FILES) or name == "__pycache__":
             continue
-        mode, content = path.lstat().st_mode, b""
-        if stat.S_ISREG(mode):
-            with suppress(OSError), os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-                content = file.read(room)
+        content = b""
+        if entry.is_file(follow_symlinks=False):
+            content = head_of(entry.path, room)
+        elif not entry.is_symlink():
+            name += "/"  # a folder or a pipe is another thing than an empty file
         room -= len(content)
-        digest.update(f"{path.name} {stat.S_IFMT(mode)} {len(content)}\n".encode(errors="replace") + content)
+        digest.update(f"{name} {entry.is_symlink()} {len(content)}\n".encode(errors="backslashreplace"))
+        digest.update(content)
     return digest.hexdigest()
+
+
+def head_of(path: str, room: int) -> bytes:
+    """The first `room` bytes of a plain file, empty where it cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, min(room, os.fstat(fd).st_size))
+    finally:
+        os.close(fd)
 
 
 def still(journal: Path) -> bool:
