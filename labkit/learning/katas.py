@@ -30,6 +30,7 @@ PARTS = {
 SLUG = re.compile(r"k\d\d_[a-z0-9_]+")
 FILES = ("kata.toml", "lesson.py", "scenario.py", "checks.py")
 KINDS = ("integer", "boolean", "choice")
+MOST = 999_999_999  # of a whole number to predict, below or above zero: what JSON carries exactly is larger
 
 Answer = int | bool | str
 
@@ -46,7 +47,7 @@ class Field:
     def accepts(self, answer: object) -> bool:
         """Whether an answer is of this field's kind.  A boolean is no integer here."""
         if self.kind == "integer":
-            return isinstance(answer, int) and not isinstance(answer, bool)
+            return isinstance(answer, int) and not isinstance(answer, bool) and abs(answer) <= MOST
         if self.kind == "boolean":
             return isinstance(answer, bool)
         return answer in self.choices
@@ -121,7 +122,7 @@ def find(name: str, root: Path | None = None) -> Kata:
     """
     slugs = names(root)
     found = [slug for slug in slugs if slug == name] or [
-        slug for slug in slugs if slug.startswith(name + "_")
+        slug for slug in slugs if slug.startswith(f"{name}_")
     ]
     if len(found) != 1:
         raise UnknownName(f"kata {name} is not here", f"choose one of {', '.join(slugs) or 'none'}")

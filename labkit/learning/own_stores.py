@@ -6,7 +6,8 @@ import os
 import secrets
 from pathlib import Path
 
-from labkit.errors import ReadOnly, StoreUnwritable
+from labkit.errors import BadStore
+from labkit.learning import own_files
 from labkit.stores import sqlite
 
 
@@ -18,25 +19,25 @@ def opened(path: Path, schema: sqlite.Schema) -> sqlite.StoreConnection:
 
     Raises:
         BadStore: the file is damaged or another's.
+        Conflict: what lies there is no file.
         ReadOnly: the workspace may not be written.
         StoreUnwritable: it cannot be made, or the disk is full.
     """
     if not path.exists():
         _make(path, schema)
-    return sqlite.open_store(path, schema)
+    own_files.require_file(path)
+    try:
+        return sqlite.open_store(path, schema)
+    except BadStore as error:
+        if error.cure == "update labkit":
+            raise
+        raise BadStore(
+            error.message, f"keep it as evidence, move it away: a new {path.name} is made"
+        ) from None
 
 
 def _make(path: Path, schema: sqlite.Schema) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except PermissionError:
-        raise ReadOnly(
-            f"{path.parent} is not yours to write", "set LAB_WORKSPACE to a folder that is"
-        ) from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"{path.parent} cannot be made ({error.strerror})", "set LAB_WORKSPACE to a folder you may write"
-        ) from None
+    own_files.make_folder(path.parent)
     new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         sqlite.create(new, schema).close()

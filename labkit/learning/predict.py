@@ -7,7 +7,6 @@ a second row; the first stays for ever.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -18,12 +17,12 @@ from labkit import canonical
 from labkit.errors import BadPrediction
 from labkit.learning import own_stores
 from labkit.learning.chained import Chained
-from labkit.learning.katas import Answer, Field, Kata
+from labkit.learning.katas import Answer, Kata
+from labkit.learning.typed import CERTAINTIES as CERTAINTIES
+from labkit.learning.typed import cure_of, shown
 from labkit.stores import sqlite
 
-CERTAINTIES = ("<67", "67-80", ">80")
 MORE = ("certainty", "because")  # what a prediction says besides its answers
-YES, NO = frozenset({"yes", "y", "true"}), frozenset({"no", "n", "false"})
 FILE = "predictions.sqlite3"
 PREDICTIONS = Chained("predictions", "prediction_id", "prediction")
 FIRST_SQL, READINGS_SQL = (
@@ -85,7 +84,7 @@ def whole_answers(kata: Kata, given: Mapping[str, Any], more: tuple[str, ...] = 
         )
     for field in kata.fields:
         if not field.accepts(given[field.name]):
-            raise BadPrediction(f"`{field.name}` is {given[field.name]!r}", f"give {field.wanted}")
+            raise BadPrediction(f"`{field.name}` is {shown(given[field.name])}", cure_of(field))
     return {name: given[name] for name in asked}
 
 
@@ -112,24 +111,6 @@ def is_blank(kata: Kata, given: Mapping[str, Any], more: tuple[str, ...] = MORE)
     """Whether nothing at all is answered, and nothing is named that is not asked."""
     names = [*(field.name for field in kata.fields), *more]
     return unanswered(kata, given, more) == names and set(given) <= set(names)
-
-
-def from_text(field: Field, text: str) -> Answer:
-    """An answer as a person types it: a number, yes or no, or one of the choices in any case.
-
-    Raises:
-        BadPrediction: it is no answer of this field's kind.
-    """
-    word = text.strip()
-    if field.kind == "integer" and re.fullmatch(r"[+-]?[0-9]{1,9}", word):
-        return int(word)
-    if field.kind == "boolean" and word.casefold() in YES | NO:
-        return word.casefold() in YES
-    found = [choice for choice in field.choices if choice.casefold() == word.casefold()]
-    if field.kind == "choice" and found:
-        return word if word in found else found[0]
-    wanted = "yes or no" if field.kind == "boolean" else field.wanted
-    raise BadPrediction(f"`{field.name}` is {word!r}", f"give {wanted}")
 
 
 class PredictionJournal:

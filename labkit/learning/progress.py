@@ -124,7 +124,9 @@ def progress(workspace: Path) -> Progress:
 
 
 def digest_of(answer: Path) -> str | None:
-    """The SHA-256 of an answer's bytes, None where there is no file."""
+    """The SHA-256 of an answer's bytes, None where there is no file, or something else than one."""
+    if not answer.is_file():  # a pipe that stood there would be waited for
+        return None
     try:
         return hashlib.sha256(answer.read_bytes()).hexdigest()
     except FileNotFoundError:

@@ -15,7 +15,9 @@ from typing import Any
 
 from labkit.errors import BadHandler
 from labkit.grading.alone import require_alone as require_alone
+from labkit.learning import own_files
 from labkit.learning.katas import Kata
+from labkit.learning.progress import answer_place
 
 
 def source_of(handler: Callable[..., Any], kata: Kata) -> str:
@@ -40,14 +42,20 @@ def source_of(handler: Callable[..., Any], kata: Kata) -> str:
 
 
 def save(source: str, kata: Kata, workspace: Path) -> Path:
-    """Write an answer to the workspace; another one that lies there is kept under its digest."""
-    path = workspace / "answers" / f"{kata.slug}.py"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write an answer to the workspace; another one that lies there is kept under its digest first.
+
+    Raises:
+        Conflict: what lies there is no file.
+        ReadOnly, StoreUnwritable: the answer that lay there lies there still.
+    """
+    path = answer_place(workspace, kata.slug)
+    own_files.require_file(path)
     if path.exists() and (old := path.read_bytes()) != source.encode():
-        kept = path.parent / "earlier" / f"{kata.slug}-{hashlib.sha256(old).hexdigest()[:12]}.py"
-        kept.parent.mkdir(exist_ok=True)
-        path.replace(kept)
-    new = path.with_suffix(".new")
-    new.write_text(source, encoding="utf-8")
-    new.replace(path)
+        own_files.put(kept_place(path, hashlib.sha256(old).hexdigest()), old)
+    own_files.put(path, source.encode())
     return path
+
+
+def kept_place(answer: Path, digest: str) -> Path:
+    """Where an answer of this SHA-256 is kept when another one takes its place."""
+    return answer.parent / "earlier" / f"{answer.stem}-{digest[:12]}.py"

@@ -99,6 +99,7 @@ def trial(
     kata = katas.find(name)
     answer = answer or answer_place(workspace_folder(), kata.slug)
     learner.require_answer(answer, kata)
+    learner.require_function(answer, kata.exercise)
     stage = load_stage(kata)
     found = engine.trial(stage, answer, numbers_of(at) if at is not None else ())
     if at is None:

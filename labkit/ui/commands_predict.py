@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from labkit.errors import BadOption, BadPrediction
+from labkit.errors import BadPrediction
 from labkit.ui.output import JsonOption, print_json, print_line
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KataName = Annotated[str, typer.Argument(metavar="KATA", help="Its name, or the start of it: k03.")]
 Given = Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=ANSWER", help="Answer one field.")]
-Certainty = Annotated[str, typer.Option(help="<67, 67-80 or >80, per cent; it counts for every field.")]
+Certainty = Annotated[str, typer.Option(help="A number of per cent, 0 to 100; it counts for every field.")]
 Because = Annotated[str, typer.Option(help="Your reason, a sentence.")]
 
 STATES = ("step", "operation_id", "state")
@@ -39,14 +39,16 @@ def predict(
 ) -> None:
     """Seal a prediction in your journal; what no option answers is asked for."""
     from labkit.learning import katas
-    from labkit.learning.predict import CERTAINTIES, unanswered
+    from labkit.learning.predict import unanswered
+    from labkit.learning.typed import band_of
     from labkit.ui import questions
 
     kata = katas.find(name)
     answers = questions.given_by(kata, given or [])
-    answers |= {key: text for key, text in (("certainty", certainty), ("because", because)) if text}
-    if certainty and certainty not in CERTAINTIES:
-        raise BadOption(f"--certainty is {certainty}", f"give one of {', '.join(CERTAINTIES)}, in quotes")
+    if certainty:
+        answers["certainty"] = band_of(certainty)
+    if because:
+        answers["because"] = because
     missing = unanswered(kata, answers)
     if missing and as_json:
         raise BadPrediction(f"not answered yet: {', '.join(missing)}", "--json asks nothing: give options")

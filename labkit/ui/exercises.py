@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 from labkit.errors import Conflict
-from labkit.learning import progress
+from labkit.learning import own_files, progress
 from labkit.learning.katas import Kata
 from labkit.ui import answers, author, editions
 
@@ -30,18 +29,15 @@ def starter(kata: Kata) -> str:
 
 
 def write_starter(kata: Kata, workspace: Path) -> bool:
-    """Write the exercise where no answer lies yet; whether it did.  Raises: BadKata."""
-    path = progress.answer_place(workspace, kata.slug)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        new.write_text(starter(kata), encoding="utf-8")
-        os.link(new, path)  # fails where one lies: an answer is never written over
-    except FileExistsError:
-        return False
-    finally:
-        new.unlink(missing_ok=True)
-    return True
+    """Write the exercise where no answer lies yet; whether it did.
+
+    Raises:
+        BadKata: the lesson cannot be built.
+        Conflict: what lies there is no file.
+        ReadOnly, StoreUnwritable: it cannot be written.
+    """
+    place = progress.answer_place(workspace, kata.slug)
+    return own_files.put_new(place, starter(kata).encode())  # an answer is never written over
 
 
 def reset_answer(kata: Kata, workspace: Path) -> Path | None:
@@ -49,13 +45,15 @@ def reset_answer(kata: Kata, workspace: Path) -> Path | None:
 
     Raises:
         BadKata: the lesson cannot be built.
+        Conflict: what lies there is no file.
+        ReadOnly, StoreUnwritable: it cannot be written; the answer lies there as it was.
     """
     path, text = progress.answer_place(workspace, kata.slug), starter(kata)
     digest = progress.digest_of(path)
     answers.save(text, kata, workspace)
     if digest in (None, hashlib.sha256(text.encode()).hexdigest()):
         return None
-    return path.parent / "earlier" / f"{kata.slug}-{str(digest)[:12]}.py"
+    return answers.kept_place(path, str(digest))
 
 
 def reset_notebook(kata: Kata, workspace: Path) -> Path | None:
@@ -75,18 +73,8 @@ def reset_notebook(kata: Kata, workspace: Path) -> Path | None:
     if edited == text.encode():
         return None
     kept = workspace / "backups" / f"{kata.slug}-{hashlib.sha256(edited).hexdigest()[:12]}.ipynb"
-    _keep(edited, kept)
+    own_files.put(kept, edited)
     if path.read_bytes() != edited:
         raise Conflict(f"{path.name} was saved meanwhile", "close it in JupyterLab and reset again")
     author.write({path: text})
     return kept
-
-
-def _keep(content: bytes, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    with new.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)

@@ -16,7 +16,8 @@ from IPython import display
 
 from labkit.errors import BadPrediction, LabError
 from labkit.learning.katas import Field, Kata
-from labkit.learning.predict import CERTAINTIES, MORE, from_text
+from labkit.learning.predict import CERTAINTIES, MORE
+from labkit.learning.typed import from_text
 from labkit.ui import formatters, theme
 
 BANDS = dict(zip(("less than 67 % sure", "67 to 80 % sure", "more than 80 % sure"), CERTAINTIES, strict=True))

@@ -12,7 +12,7 @@ from labkit.errors import BadHandler, UnknownName
 from labkit.grading import engine
 from labkit.grading.stage import Stage
 from labkit.harness.sweeps import Progress, quietly
-from labkit.learning import calibration, katas, predict, progress, readings
+from labkit.learning import calibration, katas, own_files, predict, progress, readings
 from labkit.learning.katas import Answer, Kata
 from labkit.observations import Sweep
 
@@ -31,15 +31,15 @@ def now_ms() -> int:
 
 
 def new_run_folder(workspace: Path, kata: str, run: str) -> Path:
-    """A folder of its own for one run of a kata; they are numbered from 1."""
-    base = workspace / "runs" / kata
-    base.mkdir(parents=True, exist_ok=True)
+    """A folder of its own for one run of a kata; they are numbered from 1.
+
+    Raises:
+        ReadOnly, StoreUnwritable: it cannot be made.
+    """
+    base = own_files.make_folder(workspace / "runs" / kata)
     for number in itertools.count(1):
-        try:
-            (folder := base / f"{run}-{number}").mkdir()
-        except FileExistsError:
-            continue
-        return folder
+        if own_files.make_new_folder(folder := base / f"{run}-{number}"):
+            return folder
     raise AssertionError("unreachable")
 
 
@@ -56,8 +56,10 @@ def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly)
     """
     require_function(answer, stage.kata.exercise)
     before = progress.digest_of(answer)
-    swept = engine.grade(stage, answer, progress=show)
     own = answer.absolute() == progress.answer_place(workspace, stage.kata.slug).absolute()
+    if own and (workspace / progress.FILE).exists():
+        progress.progress(workspace).db.close()  # a store that cannot be opened is said before the wait
+    swept = engine.grade(stage, answer, progress=show)
     broke = any(result.outcome == "infra_error" for result in (swept.control, *swept.results))
     if before is None or not own or broke or progress.digest_of(answer) != before:
         return Swept(swept, kept=False)
@@ -67,7 +69,8 @@ def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly)
 
 
 def require_answer(answer: Path, kata: Kata) -> None:
-    """Refuse to sweep what is not there.  Raises: UnknownName."""
+    """Refuse to sweep what is not there, or is no file.  Raises: UnknownName, Conflict."""
+    own_files.require_file(answer)
     if not answer.is_file():
         raise UnknownName(
             f"{answer} is not there", f"`lab reset {kata.slug}` writes the exercise, or name another file"
@@ -77,11 +80,17 @@ def require_answer(answer: Path, kata: Kata) -> None:
 def require_function(answer: Path, name: str) -> None:
     """Refuse what every one of its runs would only stumble over.  Raises: BadHandler."""
     try:
-        tree = ast.parse(answer.read_text(encoding="utf-8"), answer.name)
+        text = answer.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise BadHandler(f"{answer.name} is not UTF-8", "save it in that encoding") from None
+    if text.startswith("\ufeff"):
+        raise BadHandler(f"{answer.name} begins with a byte-order mark", "save it as UTF-8 without one")
+    try:
+        tree = ast.parse(text, answer.name)
     except SyntaxError as error:
         where = f"{answer.name} line {error.lineno}" if error.lineno else answer.name
         raise BadHandler(f"{where} is no Python ({error.msg})", "mend it and save") from None
-    except ValueError as error:  # a null byte, or bytes that are not UTF-8
+    except ValueError as error:  # a null byte
         raise BadHandler(f"{answer.name} is no Python ({error})", "mend it and save") from None
     if not any(isinstance(node, ast.FunctionDef) and node.name == name for node in tree.body):
         raise BadHandler(f"{answer.name} has no function `{name}`", "define it, as the exercise does")

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labkit.errors import BadPrediction, NotRead, NotSealed, UnknownName
+from labkit.errors import BadOption, BadPrediction, NotRead, NotSealed, UnknownName
 from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
-from labkit.learning import katas, predict, progress
+from labkit.learning import katas, predict, progress, typed
 from labkit.learning.calibration import Review
 from labkit.learning.check import Checked, with_reading
 from labkit.learning.places import workspace_folder
@@ -147,10 +147,12 @@ class OpenKata:
 
         Raises:
             UnknownName: no answer was checked since the kata was opened.
-            BadOption: there is no such point.
+            BadOption: there is no such point, or `at` is no whole number.
         """
         if self._swept is None:
             raise UnknownName("there is no answer to kill", f"kata.check({self._kata.exercise}) first")
+        if at is not None and type(at) is not int:
+            raise BadOption(f"`at` is {typed.shown(at)}", "give the number of a crash point, 0 for none")
         swept = self._swept[1]
         if at is None and parameters.takes_widgets():
             from labkit.ui.scrubber import Scrubber

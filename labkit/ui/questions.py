@@ -9,7 +9,8 @@ from typing import Any
 
 from labkit.errors import BadOption, BadPrediction
 from labkit.learning.katas import Kata
-from labkit.learning.predict import CERTAINTIES, from_text, reason
+from labkit.learning.predict import reason
+from labkit.learning.typed import CERTAINTIES, band_of, from_text
 from labkit.ui.output import complain, print_line
 
 NOTHING = "the answers end here, and nothing was kept"
@@ -49,27 +50,24 @@ def ask_how_sure_and_why(answers: dict[str, Any]) -> None:
     """Ask for certainty and reason where `answers` lacks them.  Raises: BadPrediction: the input ends."""
     if "certainty" not in answers:
         prompt = f"How sure are you of all of it, in per cent?\n  ({', '.join(CERTAINTIES)}) "
-        answers["certainty"] = until_right(prompt, _certainty)
+        answers["certainty"] = until_right(prompt, band_of)
     if "because" not in answers:
         answers["because"] = until_right("Why? In a sentence; a wrong one costs nothing.\n  ", reason)
 
 
-def _certainty(text: str) -> str:
-    band = text.replace(" ", "").removesuffix("%")
-    if band not in CERTAINTIES:
-        raise BadPrediction(f"{text!r} is no band", f"give one of {', '.join(CERTAINTIES)}")
-    return band
-
-
 def until_right(prompt: str, read: Callable[[str], Any]) -> Any:
-    """Ask until `read` takes the line.  Raises: BadPrediction: the input ends, or is not UTF-8."""
+    """Ask until `read` takes the line.
+
+    Raises:
+        BadPrediction: the input ends, also within a line, or is not UTF-8.
+    """
     while True:
         print(prompt, end="", flush=True)
         try:
             line = sys.stdin.readline()
         except UnicodeDecodeError:
             raise BadPrediction("the answer is not UTF-8", "type it again") from None
-        if not line:
+        if not line.endswith("\n"):  # what was typed before the end may be half of what was meant
             print_line("")
             raise BadPrediction(NOTHING, "answer all, or give --set")
         try:

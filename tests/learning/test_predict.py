@@ -33,6 +33,8 @@ REFUSED = {
     "a field is still open": ({"effects": ...}, "not answered yet: effects"),
     "a field is None": ({"who": None}, "not answered yet: who"),
     "a number is text": ({"effects": "1"}, "`effects` is '1': give a whole number"),
+    "a number is beyond reason": ({"effects": 10**400}, "nine digits at most"),
+    "a number is too long to spell": ({"effects": 10**5000}, "`effects` is too long: give a whole number"),
     "a number is a boolean": ({"effects": True}, "`effects` is True"),
     "a boolean is a number": ({"finished": 1}, "`finished` is 1: give True or False"),
     "a choice is none": ({"who": "nobody"}, '`who` is \'nobody\': give one of "ledger", "journal"'),

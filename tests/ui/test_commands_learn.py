@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from labkit.learning import predict, progress, readings
+from labkit.errors import StoreUnwritable
+from labkit.learning import own_files, predict, progress, readings
 from labkit.learning.katas import Kata
-from labkit.ui import author, editions, exercises, learner, watching
+from labkit.ui import answers, author, editions, exercises, learner, watching
 from labkit.ui.cli import main
 from labkit.ui.notebook import open_kata
 
@@ -201,13 +203,13 @@ def test_a_notebook_saved_meanwhile_is_left_alone(
 ) -> None:
     notebook = author.learners_place(kata)
     notebook.write_text("first", encoding="utf-8")
-    keep = exercises._keep
+    put = own_files.put
 
-    def saved_meanwhile(content: bytes, path: Path) -> None:
-        keep(content, path)
+    def saved_meanwhile(path: Path, content: bytes) -> None:
+        put(path, content)
         notebook.write_text("second", encoding="utf-8")
 
-    monkeypatch.setattr(exercises, "_keep", saved_meanwhile)
+    monkeypatch.setattr(own_files, "put", saved_meanwhile)
 
     assert main(["reset", "k03"]) == 2
     assert "was saved meanwhile" in capsys.readouterr().err
@@ -254,7 +256,11 @@ def test_check_gives_the_sweep_that_the_notebook_gives(answer: Path, solution: s
 NO_ANSWERS = {
     "no Python": (b"def resume(world:\n", "line 1 is no Python"),
     "a null byte": (b"def resume(world):\n    return '\0'\n", "is no Python"),
-    "another encoding": (b"# \xff\ndef resume(world):\n    return 1\n", "is no Python"),
+    "another encoding": (
+        b"# \xff\ndef resume(world):\n    return 1\n",
+        "is not UTF-8: save it in that encoding",
+    ),
+    "a byte-order mark": (b"\xef\xbb\xbfdef resume(world):\n    return 1\n", "save it as UTF-8 without one"),
     "another function": (b"def repay(world):\n    return 1\n", "has no function `resume`"),
     "nothing": (b"", "has no function `resume`"),
 }
@@ -266,11 +272,66 @@ def test_what_is_no_answer_is_one_line(
 ) -> None:
     answer.write_bytes(source)
 
-    assert main(["check", "k03"]) == 2
-    complaint = capsys.readouterr().err
-    assert message in complaint
-    assert complaint.count("\n") == 1
+    for command in (["check", "k03"], ["trial", "k03", "--at", "1"]):
+        assert main(command) == 2
+        complaint = capsys.readouterr().err
+        assert message in complaint
+        assert complaint.count("\n") == 1
     assert not (workspace / progress.FILE).exists()
+
+
+NO_FILES: dict[str, Callable[[Path], object]] = {
+    "a folder": Path.mkdir,
+    "a pipe": os.mkfifo,
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+}
+
+
+@pytest.mark.parametrize("make", NO_FILES.values(), ids=NO_FILES.keys())
+def test_what_is_no_file_is_named_and_left_alone(
+    answer: Path, capsys: pytest.CaptureFixture[str], make: Callable[[Path], object]
+) -> None:
+    make(answer)
+    before = answer.lstat()
+
+    assert main(["list"]) == main(["next"]) == 0
+    for command in ("check", "trial", "watch", "reset"):
+        assert main([command, "k03"]) == 2
+        assert capsys.readouterr().err == f"{answer} is no file: move it away\n"
+    assert answer.lstat() == before
+
+
+def test_an_answer_that_cannot_be_written_leaves_the_one_before(
+    kata: Kata, workspace: Path, answer: Path
+) -> None:
+    """The system refuses the write for real, as it would on a full disk."""
+    answer.write_text("mine\n", encoding="utf-8")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, hard))
+    try:
+        with pytest.raises(StoreUnwritable, match="free or mend the disk"):
+            answers.save("longer than twenty bytes\n", kata, workspace)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert answer.read_text(encoding="utf-8") == "mine\n"
+    assert [path.name for path in answer.parent.iterdir() if path.is_file()] == [answer.name]
+
+
+def test_a_workspace_that_is_a_file_is_one_line(
+    tmp_path: Path, kata: Kata, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes").write_text("mine", encoding="utf-8")
+    monkeypatch.setenv("LAB_WORKSPACE", str(tmp_path / "notes"))
+
+    assert main(["list"]) == 0
+    for command in ("watch", "hint", "reset"):
+        assert main([command, "k03"]) == 3
+        complaint = capsys.readouterr().err
+        assert "a file lies there or above it: set LAB_WORKSPACE" in complaint
+        assert complaint.count("\n") == 1
+    assert (tmp_path / "notes").read_text(encoding="utf-8") == "mine"
 
 
 def test_another_file_changes_no_progress(

@@ -54,15 +54,15 @@ def workspace(project: Path, tmp_path: Path) -> Path:
 
 
 def test_questions_are_asked_until_each_has_an_answer(workspace: Path) -> None:
-    typed = "many\n1\n0\n\n1\n1\n0\n99\n> 80 %\n\n The provider  knows it. \n"
+    typed = "many\n1\n0\n\n1\n1\n0\n101\n> 80 %\n\n The provider  knows it. \n"
 
     found = lab("predict", "k03", typed=typed)
 
     assert found.returncode == 0
     assert found.stderr.splitlines() == [
-        "`payments_at_the_kill` is 'many': give a whole number",
-        "`payments_after_resume` is '': give a whole number",
-        "'99' is no band: give one of <67, 67-80, >80",
+        "`payments_at_the_kill` is 'many': give a whole number, nine digits at most",
+        "`payments_after_resume` was left empty: give a whole number, nine digits at most",
+        "the certainty is '101': give one of <67, 67-80, >80, or a number from 0 to 100",
         "`because` gives no reason: write the reason in a sentence, wrong ones cost nothing",
     ]
     assert "The worker gets SIGKILL" in found.stdout
@@ -71,7 +71,10 @@ def test_questions_are_asked_until_each_has_an_answer(workspace: Path) -> None:
     assert one.prediction == predict.Prediction(ANSWERS, ">80", "The provider knows it.")
 
 
-@pytest.mark.parametrize("typed", ["", "1\n0\n", "1\n0\n1\n1\n0\n>80\n", b"1\n0\n1\n1\n0\n>80\n\xff\xfe\n"])
+@pytest.mark.parametrize(
+    "typed",
+    ["", "1\n0\n", "1\n0\n1\n1\n0\n>80\n", "1\n0\n1\n1\n0\n>80\nBecau", b"1\n0\n1\n1\n0\n>80\n\xff\xfe\n"],
+)
 def test_answers_that_end_early_seal_nothing(workspace: Path, typed: str | bytes) -> None:
     found = lab("predict", "k03", typed=typed)
 
@@ -111,7 +114,7 @@ REFUSED = {
     ),
     "an answer of another kind": (["--set", "payments_at_the_kill=one"], "give a whole number"),
     "a number beyond reason": (["--set", f"payments_at_the_kill={10**400}"], "give a whole number"),
-    "no band": (["--certainty", "90"], "give one of <67, 67-80, >80"),
+    "no band": (["--certainty", "sure"], "give one of <67, 67-80, >80"),
     "json without answers": (["--json"], "not answered yet: payments_at_the_kill"),
 }
 
@@ -212,7 +215,7 @@ def test_a_terminal_is_asked_again_until_ctrl_c(workspace: Path, kata: Kata) -> 
     shown, complaints = process.communicate(timeout=60)
     os.close(terminal)
     assert process.returncode == 0
-    assert complaints == "`payments_at_the_kill` is 'one': give a whole number\n"
+    assert complaints == "`payments_at_the_kill` is 'one': give a whole number, nine digits at most\n"
     assert "5 of 5 right, at >80 % certainty. 4 of 5 read right. Your reason: I saw it." in shown
     assert "Misread: you read 1, and the rows say 2." in shown
 

@@ -120,6 +120,9 @@ def test_the_call_does_the_same_also_without_widgets(
     assert point.text(found) == point.text(by_itself)
     with pytest.raises(BadOption, match="there is no point 99: choose from 1 to 36"):
         watched.scrub(at=99)
+    for wrong in ("x", 1.5, True):
+        with pytest.raises(BadOption, match="give the number of a crash point"):
+            watched.scrub(at=wrong)
 
 
 def test_nobody_there_to_move_it_gives_one_trial(checked: OpenKata) -> None:
