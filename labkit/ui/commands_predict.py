@@ -64,12 +64,17 @@ def ask_and_seal(kata: Kata, answers: dict[str, Any], quiet: bool = False) -> Se
 
     Raises:
         BadPrediction: the input ends before all is answered; nothing is sealed.
+        BadStore: the journal is damaged; nothing was asked.
     """
-    from labkit.learning.predict import unanswered
+    from labkit.learning.places import workspace_folder
+    from labkit.learning.predict import FILE, journal, unanswered
     from labkit.ui import questions
     from labkit.ui.exercises import question
 
     if unanswered(kata, answers):
+        if (workspace_folder() / FILE).exists():
+            with journal(workspace_folder()) as opened:
+                opened.latest(kata)  # a journal that takes nothing is said before anybody has typed
         print_line(f"{kata.title}\n\n{question(kata)}\n")
         questions.ask_fields(kata, answers)
         questions.ask_how_sure_and_why(answers)

@@ -83,6 +83,19 @@ def test_answers_that_end_early_seal_nothing(workspace: Path, typed: str | bytes
     assert not workspace.exists()
 
 
+def test_a_damaged_journal_is_said_before_anything_is_asked(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace.mkdir()
+    (workspace / predict.FILE).write_text("my shopping list", encoding="utf-8")
+
+    assert main(["predict", "k03"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "move it away: a new predictions.sqlite3 is made" in shown.err
+    assert (workspace / predict.FILE).read_text(encoding="utf-8") == "my shopping list"
+
+
 def test_options_are_not_asked_for(workspace: Path) -> None:
     found = lab("predict", MODEL, *OPTIONS[2:], "--because", "So.", typed="1\n67-80\n")
 
