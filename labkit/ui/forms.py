@@ -162,8 +162,8 @@ def _control(field: Field) -> Any:
     if field.kind == "integer":
         return widgets.Text(placeholder="a number", **_asking(field.label))
     options = {"yes": True, "no": False} if field.kind == "boolean" else {one: one for one in field.choices}
-    # Without a `value` its first option is chosen: given None it would show nothing at all.
-    return widgets.Dropdown(options=[("choose", None), *options.items()], **_asking(field.label))
+    # By its place: a `value` of None, given or left to ipywidgets, may show nothing at all.
+    return widgets.Dropdown(options=[("choose", None), *options.items()], index=0, **_asking(field.label))
 
 
 def _asking(question: str) -> dict[str, Any]:
