@@ -8,8 +8,9 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import rfc8785
@@ -21,6 +22,7 @@ CAN_IMPORT = f"import sys, os; sys.exit(sys.version_info < (3, 11) or os.getuid(
 JUDGE = """
 import json, sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from labkit.grading.judging import Judge, Task
 from labkit.grading.sandbox import SandboxedPool
 from labkit.harness import sweep_files
@@ -41,7 +43,7 @@ def as_the_user(*words: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place() -> Iterator[Path]:
     """A folder that the user may read: an environment with labkit in it, the kata, and some answers."""
     if os.getuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip(
@@ -49,7 +51,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     if subprocess.run(as_the_user(PYTHON, "-c", CAN_IMPORT), check=False, capture_output=True).returncode:
         pytest.skip(f"{PYTHON} is not Python 3.11 or later that another user may run")
-    folder = tmp_path_factory.mktemp("user")
+    with TemporaryDirectory(prefix="lab-user-") as made:  # pytest's own folders are closed to others
+        folder = Path(made)
+        folder.chmod(0o755)
+        fill(folder)
+        yield folder
+
+
+def fill(folder: Path) -> None:
+    """Lay out what the user needs."""
     hidden = shutil.ignore_patterns("__pycache__", "ui")
     for source in (ROOT / "labkit", ROOT / "katas", Path(rfc8785.__file__).parent):
         shutil.copytree(source, folder / source.name, ignore=hidden)
@@ -62,10 +72,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     [packages] = folder.glob("venv/lib/*/site-packages")
     (packages / "here.pth").write_text(str(folder), encoding="utf-8")
-    for path in (folder, *folder.parents):
-        if path.is_relative_to(tmp_path_factory.getbasetemp().parent):
-            path.chmod(0o755)
-    return folder
 
 
 @pytest.mark.parametrize("level", ["bwrap", "rlimits"])
