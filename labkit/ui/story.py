@@ -20,6 +20,7 @@ MarkKind = Literal[
     "start", "boundary", "ahead", "kill", "exit", "effect", "undone", "refused", "checkpoint", "between"
 ]
 RUN_MS = 1000  # run n happens at n * 1000 ms on the world's own clock
+CALLED_CENTS = ("AUD", "CAD", "EUR", "NZD", "USD")  # what a hundredth is called; elsewhere it is a minor unit
 WORKER = "worker"
 JOURNAL = "journal"
 HOME: dict[MarkKind, Boundary] = {  # where a fact becomes durable
@@ -148,7 +149,9 @@ def facts_of_run(rows: Snapshot, ledgers: tuple[str, ...], at_ms: int) -> list[F
 
 def effect_label(row: Row) -> str:
     """One effect in a few words; its key on a line of its own."""
-    money = "" if row["currency"] == NO_CURRENCY else f" {row['amount_minor']:,} {row['currency']}"
+    currency = row["currency"]
+    unit = "cents" if currency in CALLED_CENTS else "minor units"
+    money = "" if currency == NO_CURRENCY else f" {row['amount_minor']:,} {currency} {unit}"
     return f"{row['kind']}{money}\n{row['operation_id'] or 'no key'}"
 
 

@@ -16,12 +16,12 @@ PAID_TWICE = """\
 worker: first run
   worker: 1 effect.requested
   worker: 2 effect.inserted
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: 3 effect.committed
   worker: SIGKILL, before 22 line 16
 at the kill: payments 1 effect, journal 0 checkpoints
 worker: resume, new process
-  payments: charge 4,000 USD, order-1001:charge:retry-2
+  payments: charge 4,000 USD cents, order-1001:charge:retry-2
   journal: checkpoint: charge
   worker: exit code 0, said "committed"
 worker: again
@@ -30,7 +30,7 @@ at the end: payments 2 effects, journal 1 checkpoint"""
 
 INTENT_UNDONE = """\
 worker: first run
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: 1 effect.committed
   journal: checkpoint: charge
   worker: 2 checkpoint.recorded

@@ -46,7 +46,7 @@ at the end: payments 1 effect, messages 1 effect, journal 2 checkpoints"""
 AT_THE_FLAG = """\
 worker: first run
   worker: 1 effect.committed
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: 2 checkpoint.recorded
   journal: checkpoint: charge
   worker: SIGKILL
@@ -58,7 +58,7 @@ worker: first run
 AT_THE_NOTICE = """\
 worker: first run
   worker: 1 effect.committed
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: 2 checkpoint.recorded
   journal: checkpoint: charge
   worker: 3 effect.committed
@@ -119,6 +119,6 @@ def test_the_rows_of_a_notice_show_what_it_said(stage: Stage, tmp_path: Path) ->
     seen = stage.run("uninterrupted", tmp_path / "w")
     text = formatters.seen(Seen("uninterrupted", seen, stage.boundaries))["text/plain"]
 
-    assert '{"text":"We received 4000 USD for order-1001.","to":"ann@example.org"}' in text
+    assert '{"text":"We received 4000 USD cents for order-1001.","to":"ann@example.org"}' in text
     assert "XXX" not in text
     assert "4000      USD" in text

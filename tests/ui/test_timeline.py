@@ -26,7 +26,7 @@ worker: first run
   worker: 1 effect.requested
   worker: 2 effect.inserted
   worker: 3 effect.committed
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: SIGKILL
 at the interruption: payments 1 effect, journal 0 checkpoints
 worker: resume, new process
@@ -39,11 +39,11 @@ worker: first run
   worker: 1 effect.requested
   worker: 2 effect.inserted
   worker: 3 effect.committed
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: SIGKILL
 at the interruption: payments 1 effect, journal 0 checkpoints
 worker: resume, new process
-  payments: charge 4,000 USD, order-1001:charge:retry-2
+  payments: charge 4,000 USD cents, order-1001:charge:retry-2
   journal: checkpoint: charge
   worker: exit code 0, said "committed"
 at the end: payments 2 effects, journal 1 checkpoint"""
@@ -53,7 +53,7 @@ worker: first run
   worker: 1 effect.requested
   worker: 2 effect.inserted
   worker: 3 effect.committed
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: 4 checkpoint.recorded
   journal: checkpoint: charge
   worker: exit code 0, said "committed"
@@ -67,7 +67,7 @@ worker: first run
   worker: SIGKILL
 at the interruption: payments 0 effects, journal 0 checkpoints
 worker: resume, new process
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   journal: checkpoint: charge
   worker: exit code 0, said "committed"
 at the end: payments 1 effect, journal 1 checkpoint"""
@@ -88,7 +88,7 @@ worker: first run
   worker: 1 effect.requested
   worker: 2 effect.inserted
   worker: 3 effect.committed
-  payments: charge 4,000 USD, order-1001:charge
+  payments: charge 4,000 USD cents, order-1001:charge
   worker: exit code 86
 at the interruption: payments 1 effect, journal 0 checkpoints
 worker: resume, new process

@@ -24,7 +24,7 @@ def pay(world: World) -> Receipt | None:
 
 
 def notice_of(receipt: Receipt) -> Action:
-    text = f"We received {receipt.amount_minor} {receipt.currency} for {receipt.subject}."
+    text = f"We received {receipt.amount_minor} {receipt.currency} cents for {receipt.subject}."
     return Action("notify", receipt.subject, details=(("text", text), ("to", "ann@example.org")))
 
 

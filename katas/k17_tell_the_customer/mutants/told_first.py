@@ -24,7 +24,7 @@ def pay(world: World) -> Receipt | None:
 
 
 def notice_of(order: Action) -> Action:
-    text = f"We received {order.amount_minor} {order.currency} for {order.subject}."
+    text = f"We received {order.amount_minor} {order.currency} cents for {order.subject}."
     return Action("notify", order.subject, details=(("text", text), ("to", "ann@example.org")))
 
 
