@@ -14,14 +14,16 @@ from labkit.grading.stage import Stage
 from labkit.harness.sweeps import Progress, quietly
 from labkit.learning import calibration, katas, own_files, predict, progress, readings
 from labkit.learning.katas import Answer, Kata
-from labkit.observations import Sweep
+from labkit.observations import Sweep, Trial
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """A sweep of an answer, and whether progress took note of it."""
+    """A sweep of an answer, the SHA-256 of the bytes it began with, and whether progress took note of it."""
 
     sweep: Sweep
+    answer: Path
+    answer_digest: str | None
     kept: bool
 
 
@@ -62,10 +64,22 @@ def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly)
     swept = engine.grade(stage, answer, progress=show)
     broke = any(result.outcome == "infra_error" for result in (swept.control, *swept.results))
     if before is None or not own or broke or progress.digest_of(answer) != before:
-        return Swept(swept, kept=False)
+        return Swept(swept, answer, before, kept=False)
     with progress.progress(workspace) as opened:
         opened.add_check(stage.kata.slug, progress.Check(before, swept.passed), now_ms())
-    return Swept(swept, kept=True)
+    return Swept(swept, answer, before, kept=True)
+
+
+def trial(stage: Stage, swept: Swept, number: int) -> Trial:
+    """One trial more of an answer that was swept: killed at one of its crash points, 0 for none.
+
+    Raises:
+        BadHandler: the answer was edited since, so that its points are no longer those of the sweep.
+        BadOption, HarnessError: as a sweep.
+    """
+    if progress.digest_of(swept.answer) != swept.answer_digest:
+        raise BadHandler(f"{swept.answer.name} was edited since it was checked", "check it again")
+    return engine.trial(stage, swept.answer, [number] if number else [])
 
 
 def require_answer(answer: Path, kata: Kata) -> None:

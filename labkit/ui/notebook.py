@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labkit.errors import BadOption, BadPrediction, NotRead, NotSealed, UnknownName
-from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas, predict, progress, typed
 from labkit.learning.calibration import Review
@@ -48,7 +47,7 @@ class OpenKata:
         self._record = Record(stage.kata, workspace)
         self._injected = injected
         self._runs: dict[str, Observation] = {}
-        self._swept: tuple[Path, Sweep] | None = None
+        self._swept: learner.Swept | None = None
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -122,9 +121,8 @@ class OpenKata:
         """
         if handler is not None:
             path = answers.save(answers.source_of(handler, self._kata), self._kata, self._workspace)
-            swept = learner.sweep(self._stage, path, self._workspace).sweep
-            self._swept = (path, swept)
-            return swept
+            self._swept = learner.sweep(self._stage, path, self._workspace)
+            return self._swept.sweep
         sealed = self._record.sealed("there is nothing to check", "seal your prediction first")
         checked = replace(self._stage.check(sealed.prediction, self._runs), earlier=self._record.earlier())
         if (reading := self._record.reading(sealed)) is not None:
@@ -148,12 +146,13 @@ class OpenKata:
         Raises:
             UnknownName: no answer was checked since the kata was opened.
             BadOption: there is no such point, or `at` is no whole number.
+            BadHandler: the answer's file was edited since.
         """
         if self._swept is None:
             raise UnknownName("there is no answer to kill", f"kata.check({self._kata.exercise}) first")
         if at is not None and type(at) is not int:
             raise BadOption(f"`at` is {typed.shown(at)}", "give the number of a crash point, 0 for none")
-        swept = self._swept[1]
+        swept = self._swept.sweep
         if at is None and parameters.takes_widgets():
             from labkit.ui.scrubber import Scrubber
 
@@ -162,8 +161,7 @@ class OpenKata:
 
     def _trial(self, number: int) -> SeenTrial:
         assert self._swept is not None
-        schedule = [number] if number else []
-        return SeenTrial(engine.trial(self._stage, self._swept[0], schedule), self._stage.boundaries)
+        return SeenTrial(learner.trial(self._stage, self._swept, number), self._stage.boundaries)
 
     def _sealed_before(self) -> Sealed:
         what = f"no prediction is sealed for {self._kata.slug}"

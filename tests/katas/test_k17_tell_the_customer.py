@@ -281,7 +281,9 @@ def test_a_notice_that_does_not_quote_the_receipt_is_untrue(swept: Swept, tmp_pa
     control = swept(answer, sources=AT_BOUNDARIES).control
 
     assert control.names == ("exactly_one", "untrue_notice")
-    assert control.verdicts[1].because.endswith("'We received 5000 USD cents for order-1001.', and nothing of 4000")
+    assert control.verdicts[1].because.endswith(
+        "'We received 5000 USD cents for order-1001.', and nothing of 4000"
+    )
 
 
 def test_a_notice_whose_intent_was_recorded_is_stuck_and_not_lost(swept: Swept, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from labkit.errors import BadOption, StoreLocked, UnknownName
+from labkit.errors import BadHandler, BadOption, StoreLocked, UnknownName
 from labkit.harness.pool import Pool
 from labkit.harness.workers import mutant_new_key, payment
 from labkit.observations import Sweep
@@ -95,14 +95,16 @@ def test_an_error_is_one_line_and_the_picture_before_it_fades(
     assert "labkit-busy" in scrubber.shown._dom_classes
 
 
-def test_what_is_killed_is_the_answer_of_now(watched: OpenKata, workspace: Path) -> None:
-    """Not what the sweep found: an answer that was mended meanwhile passes where it failed."""
+def test_only_the_answer_that_was_checked_is_killed(watched: OpenKata, workspace: Path) -> None:
+    """An answer edited since has other crash points than the slider's."""
     scrubber: Any = watched.scrub()
     answer = workspace / "answers" / f"{MODEL}.py"
     answer.write_text(Path(payment.__file__).read_text(encoding="utf-8"), encoding="utf-8")
     scrubber.slider.value = 22
 
-    assert "exactly_one" in scrubber.status.value
+    assert f"{MODEL}.py was edited since it was checked: check it again" in scrubber.status.value
+    with pytest.raises(BadHandler, match="check it again"):
+        watched.scrub(at=22)
 
 
 def test_the_call_does_the_same_also_without_widgets(
