@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import HarnessError
-from labkit.grading.caged import CagedChild
+from labkit.grading.caged import CagedChild, Outset
 from labkit.grading.confinement import Confinement, command_of, first_user_id
 from labkit.grading.lent import Lent
 from labkit.harness import launchers
@@ -76,13 +76,14 @@ class Cage:
             server = LedgerServer(address, ledgers, spec.now_ms, lent.look)
             address.chmod(0o666)
         inside = replace(spec, folder=str(lent.inside), file=str(self._code(Path(spec.file))))
+        outset = Outset.of(server)
         pipes = Pipes.open()
         ours, theirs = socket.socketpair()
         try:
             self._order(inside, (*pipes.childs, theirs.fileno()))
         finally:
             theirs.close()
-        return CagedChild(spec, pipes, ours, lent, server)
+        return CagedChild(spec, pipes, ours, lent, outset)
 
     def _lend(self, folder: Path) -> Lent:
         """Give a world's files, all but the ledgers, to the sandbox for the length of a run."""

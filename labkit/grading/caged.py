@@ -7,7 +7,9 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +27,35 @@ LOOK_EVERY_S = 0.05
 REAP_S = 10.0
 
 
+@dataclass(frozen=True, slots=True)
+class Outset:
+    """A run's providers, and how its files and its ledgers stood before it was started."""
+
+    server: LedgerServer | None
+    look: str
+    counters: Mapping[Path, int]
+
+    @classmethod
+    def of(cls, server: LedgerServer | None) -> Outset:
+        """As it is now: to be asked before the order to start, since a run may write at once."""
+        if server is None:
+            return cls(None, "", {})
+        return cls(
+            server, server.announced.look(), {path: counter_of(path) for path in server.ledgers.values()}
+        )
+
+
 class CagedChild(PipedChild):
     """One child in the sandbox.  What it reports is filtered, and whatever passes a limit ends it."""
 
     def __init__(
-        self, spec: ChildSpec, pipes: Pipes, told: socket.socket, lent: Lent, server: LedgerServer | None
+        self, spec: ChildSpec, pipes: Pipes, told: socket.socket, lent: Lent, outset: Outset
     ) -> None:
         self._told = told
         told.setblocking(False)
         self._lent = lent
-        self._server = server
-        self._begin = server.announced.look() if server else ""
-        self._before = {path: counter_of(path) for path in server.ledgers.values()} if server else {}
+        self._outset = outset
+        self._server = outset.server
         self._end: dict[str, Any] | None = None
         self._is_lost = False
         self._limit = ""
@@ -109,13 +128,18 @@ class CagedChild(PipedChild):
         account.add(self._lent.account, self._cpu_s, self.printed_bytes)
         self.messages[:] = [message for message in self.messages if is_well_formed(message)]
         self.messages.append({"written": {
-            path.name: counter_of(path) - before for path, before in self._before.items()
+            path.name: counter_of(path) - before for path, before in self._outset.counters.items()
         }})  # fmt: skip
         odd = self._lent.take_back()
         if self._server is not None and self._lent.is_looked_at:
             told = self._server.announced
             end = look_at(self._lent.folder, self._lent.kept) if self._lent.is_settled else "unsettled"
-            found = {"begin": self._begin, "seen": told.seen, "let_through": told.let_through, "end": end}
+            found = {
+                "begin": self._outset.look,
+                "seen": told.seen,
+                "let_through": told.let_through,
+                "end": end,
+            }
             self.messages.append({"witness": found})
         if limit := self._limit or limit_of(run, self._cpu_s):
             self.messages.append({"cut": "killed_by_limit", "because": limit})

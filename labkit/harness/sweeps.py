@@ -148,13 +148,20 @@ def repeat_failures(pool: Pool, tasks: list[tuple[Any, ...]], found: dict[int, l
     for position, again in pool.run([tasks[index] for index in failing]):
         index = failing[position]
         if names(again[0]) != names(found[index][0]):
-            before, after = ", ".join(names(found[index][0])), ", ".join(names(again[0]))
+            before, after = ", ".join(names(found[index][0])), what_came_of(again[0])
             found[index][0] |= {"outcome": "flaky", "explanation": f"{before} at first, then {after}"}
 
 
 def passes(answer: dict[str, Any]) -> bool:
     """Whether an answer was judged and every verdict passes."""
     return answer["outcome"] == "judged" and all(verdict["passed"] for verdict in answer["verdicts"])
+
+
+def what_came_of(answer: dict[str, Any]) -> str:
+    """The verdicts in one phrase, or why there is none."""
+    if answer["outcome"] == "judged":
+        return ", ".join(names(answer))
+    return f"{answer['outcome']} ({answer['explanation']})"
 
 
 def names(answer: dict[str, Any]) -> list[str]:

@@ -37,7 +37,7 @@ def classroom(
         system_program("bwrap")
     with (
         gradebook.opened(tmp_path_factory.mktemp("grades")) as book,
-        SandboxedPool(level, 2, deadline_s=3.0) as pool,
+        SandboxedPool(level, 2, deadline_s=2.0) as pool,
     ):
         yield Classroom(book, Here(pool, [KATA]), [KATA])
 

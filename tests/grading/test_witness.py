@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from labkit.grading import confinement, engine
+from labkit.grading.cage import Cage
+from labkit.grading.confinement import Confinement
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
-from labkit.harness import witness
+from labkit.harness import witness, worlds
+from labkit.harness.child import ChildSpec
 from labkit.learning import katas
 from labkit.observations import Sweep
 
@@ -159,3 +163,31 @@ def test_a_fault_free_run_that_hides_what_it_does_is_a_problem() -> None:
     assert "no commit" in witness.problem_of(witness.expected(silent, CONTROL))
     assert "other statements" in witness.problem_of(witness.expected(CLAIMS[3:], CONTROL))
     assert witness.problem_of(witness.expected(CLAIMS, None)) == ""
+
+
+class TellsLate(Cage):
+    """A machine so busy that a run has written before whoever ordered it goes on."""
+
+    def _order(self, spec: ChildSpec, fds: tuple[int, ...]) -> None:
+        super()._order(spec, fds)
+        until_s = time.monotonic() + 60
+        while not (Path(spec.folder) / "written").exists() and time.monotonic() < until_s:
+            time.sleep(0.01)
+
+
+def test_how_the_files_stood_before_is_known_before_the_run_begins(
+    pool: SandboxedPool, tmp_path: Path
+) -> None:
+    handler = tmp_path / "handler.py"
+    handler.write_text("def run(world):\n    open('written', 'w').close()\n", encoding="utf-8")
+    world = worlds.prepare(tmp_path / "world", worlds.one_charge())
+    cage = TellsLate(Confinement(**pool.sandbox(ledger_inside=False)))
+    try:
+        with cage.start(ChildSpec(str(world), str(handler), "run")) as child:
+            run = child.finish("first")
+    finally:
+        cage.remove()
+
+    [seen] = [message["witness"] for message in child.messages if "witness" in message]
+    assert run.returncode == 0
+    assert seen["begin"] != seen["end"]

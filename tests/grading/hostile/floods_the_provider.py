@@ -3,7 +3,7 @@
 
 def resume(world):
     operation = world.operation()
-    for number in range(300):
+    for number in range(100):
         world.payments.submit(f"key-{number}", operation.action)
         world.payments.submit(None, operation.action)
     return "done"
