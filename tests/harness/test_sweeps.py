@@ -357,7 +357,7 @@ def children(pid: int) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="descriptors and children are counted in /proc")
 def test_many_trials_leak_nothing(record_property: Any) -> None:
-    """As many as fit into 15 seconds: no descriptor, no process and no folder is left of any of them."""
+    """As many as fit into eight seconds: no descriptor, no process and no folder is left of any of them."""
 
     request = Request(PAYMENT, resume="resume", points=STATEMENTS)
     with Pool(1) as own, prepared_job(request) as job:
