@@ -185,6 +185,11 @@ class Sweep:
         return {name for result in (self.control, *self.results) for name in result.names}
 
     @property
+    def broke(self) -> bool:
+        """Whether the machinery failed somewhere: that is no word on the handler."""
+        return any(result.outcome == "infra_error" for result in (self.control, *self.results))
+
+    @property
     def passed(self) -> bool:
         """Whether every schedule passed and the sweep itself is sound."""
         closed = self.closure is None or (self.closure["closed"] and not self.closure["bad_finals"])

@@ -13,13 +13,13 @@ from labkit.harness import drawn, sweeps, worlds
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.harness.sweeps import Progress, quietly
+from labkit.harness.tasks import DURABLE
 from labkit.harness.trials import Handler, Scenario
 from labkit.learning.katas import Kata
 from labkit.learning.places import relative
 from labkit.observations import PointResult, Sweep, Trial
 
 CLOSED_SET = "labkit.learning.judge:judge"
-DURABLE = ("boundary", "statement")
 
 
 def grade(

@@ -13,7 +13,7 @@ from labkit.learning.calibration import Scored, by_belief, scores
 from labkit.learning.calibration import bands as bands_of
 from labkit.learning.katas import Kata
 from labkit.ui import calibration_plot, theme
-from labkit.ui.feedback import template
+from labkit.ui.pages import template
 
 MOST_PLACES = 12
 BINS = 10

@@ -146,7 +146,7 @@ def check(name: KataName, answer: AnswerFile = None, as_json: JsonOption = False
         print_json(swept.sweep)
     else:
         sweep_output.show(swept.sweep, sweep_output.shortfalls(swept.sweep))
-    if any(result.outcome == "infra_error" for result in (swept.sweep.control, *swept.sweep.results)):
+    if swept.sweep.broke:
         raise HarnessError("some trials broke in the machinery and were not judged", "see them above")
     if not swept.kept and answer is None:
         complain(f"{path.name} was edited while it was checked: check it again")

@@ -131,7 +131,7 @@ def run_sweep(
         if reproduce is not None:
             deep = [sweeps.repeat(job, pool, numbers)] if (numbers := shortest_way(swept)) else []
             sweep_scripts.write_all(reproduce, job, swept, [*failing, *deep])
-    if any(result.outcome == "infra_error" for result in swept.results):
+    if swept.broke:
         raise HarnessError("some trials broke in the machinery and were not judged", "see them above")
     closed = swept.closure is None or (swept.closure["closed"] and not swept.closure["bad_finals"])
     if swept.problems or failing or not closed:

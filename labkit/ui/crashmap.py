@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup, escape
 from rich.console import RenderableType
 
@@ -29,23 +27,23 @@ from labkit.ui import (
 )
 from labkit.ui.crash_outcomes import Outcome
 from labkit.ui.crash_view import Row, Stretch
+from labkit.ui.pages import template
 from labkit.ui.signs import TONES, visible
 
 BEGIN = re.compile(r"\s*[^\s([]*[([]?")  # a line's indent with the first thing that may stand alone
 BRACKET = re.compile(r"(?<=[([])")  # just after an opening one
-TEMPLATES = Path(__file__).with_name("templates")
 
 
 def html_fragment(sweep: Sweep) -> str:
     """For a notebook's output cell: refers to nothing outside itself, and styles nothing but itself."""
-    return _template("crashmap.html").render(story(sweep))
+    return template("crashmap.html").render(story(sweep))
 
 
 def html_page(sweep: Sweep) -> str:
     """A whole page that stands alone."""
     title = f"{crash_headline.headline(sweep)}: {visible(sweep.scenario)}"
     fragment = Markup(html_fragment(sweep))  # noqa: S704  every value in it was escaped by its template
-    return _template("crashmap_page.html").render(title=title, fragment=fragment)
+    return template("crashmap_page.html").render(title=title, fragment=fragment)
 
 
 def text(sweep: Sweep) -> str:
@@ -124,13 +122,4 @@ def breakable(line: str) -> Markup:
 
 @cache
 def _style() -> Markup:
-    return Markup(_template("crashmap.css").render())  # noqa: S704  our own style sheet, without any value
-
-
-@cache
-def _template(name: str) -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FileSystemLoader(TEMPLATES),
-        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
-    )  # fmt: skip
-    return environment.get_template(name)
+    return Markup(template("crashmap.css").render())  # noqa: S704  our own style sheet, without any value

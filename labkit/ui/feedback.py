@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from labkit.grading import results
@@ -17,9 +16,8 @@ from labkit.grading.marks import Mark
 from labkit.harness import sweep_files
 from labkit.learning.katas import Kata
 from labkit.ui import crashmap, theme
-from labkit.ui.signs import visible
+from labkit.ui.pages import template
 
-TEMPLATES = Path(__file__).with_name("templates")
 EXPLAINED = {
     "judged": "",
     "not_attempted": "There was nothing to run.",
@@ -74,12 +72,3 @@ def _kata(kata: Kata, mark: Mark, sweep: dict[str, Any] | None) -> dict[str, Any
         "predicted": mark.prediction > 0,
         "map": drawn,
     }
-
-
-def template(name: str) -> jinja2.Template:
-    """A page's template; whatever is put into it is escaped and made visible."""
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FileSystemLoader(TEMPLATES),
-        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
-    )  # fmt: skip
-    return environment.get_template(name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from labkit.errors import BadHandler, UnknownName
 from labkit.grading import engine
@@ -15,6 +17,8 @@ from labkit.harness.sweeps import Progress, quietly
 from labkit.learning import calibration, katas, own_files, predict, progress, readings
 from labkit.learning.katas import Answer, Kata
 from labkit.observations import Sweep, Trial
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,7 @@ def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly)
     if own and (workspace / progress.FILE).exists():
         progress.progress(workspace).db.close()  # a store that cannot be opened is said before the wait
     swept = engine.grade(stage, answer, progress=show)
-    broke = any(result.outcome == "infra_error" for result in (swept.control, *swept.results))
-    if before is None or not own or broke or progress.digest_of(answer) != before:
+    if before is None or not own or swept.broke or progress.digest_of(answer) != before:
         return Swept(swept, answer, before, kept=False)
     with progress.progress(workspace) as opened:
         opened.add_check(stage.kata.slug, progress.Check(before, swept.passed), now_ms())
@@ -116,10 +119,7 @@ def review_of(workspace: Path) -> calibration.Review:
     Raises:
         BadStore: the prediction journal or the progress store is damaged.
     """
-    sealed: list[predict.Sealed] = []
-    if (workspace / predict.FILE).exists():
-        with predict.journal(workspace) as journal:
-            sealed = journal.all()
+    sealed = _from_journal(workspace, lambda journal: journal.all()) or []
     return calibration.review([katas.find(name) for name in katas.names()], sealed, _observed(workspace))
 
 
@@ -129,10 +129,7 @@ def readings_of(workspace: Path) -> readings.Summary:
     Raises:
         BadStore: the prediction journal or the progress store is damaged.
     """
-    kept: list[readings.Reading] = []
-    if (workspace / predict.FILE).exists():
-        with predict.journal(workspace) as journal:
-            kept = readings.kept(journal)
+    kept = _from_journal(workspace, readings.kept) or []
     return readings.summary(kept, _observed(workspace))
 
 
@@ -142,11 +139,20 @@ def is_unread(kata: Kata, workspace: Path) -> bool:
     Raises:
         BadStore: the prediction journal is damaged.
     """
-    if not (workspace / predict.FILE).exists():
-        return False
-    with predict.journal(workspace) as journal:
+
+    def waits(journal: predict.PredictionJournal) -> bool:
         sealed = journal.latest(kata)
         return sealed is not None and readings.latest(journal, kata, sealed) is None
+
+    return _from_journal(workspace, waits) or False
+
+
+def _from_journal(workspace: Path, ask: Callable[[predict.PredictionJournal], T]) -> T | None:
+    """What the prediction journal answers, None where there is none yet."""
+    if not (workspace / predict.FILE).exists():
+        return None
+    with predict.journal(workspace) as journal:
+        return ask(journal)
 
 
 def _observed(workspace: Path) -> dict[str, dict[str, Answer]]:
