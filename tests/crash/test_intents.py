@@ -48,6 +48,22 @@ def swept(pool: Pool, tmp_path: Path, body: str) -> Sweep:
 
 # --- the key of an intent -------------------------------------------------------------------
 
+
+def pays(key: str, payload: str) -> str:
+    """A handler that submits and checkpoints whatever it has not checkpointed yet."""
+    return f"""
+    crash_scenario = scenario(one_charge())
+
+    def handler(world):
+        operation = world.operation()
+        if operation.checkpointed:
+            return "done"
+        paid = world.payments.submit({key}, {payload})
+        checkpoint(world, operation, paid.receipt)
+        return paid.status
+    """
+
+
 KEYS = {
     "of the intent": ("operation.operation_id", {"exactly_one"}),
     "of a payload with the time in it": (
@@ -62,19 +78,7 @@ KEYS = {
 def test_one_intent_has_one_key_whenever_and_however_often_it_is_tried(
     pool: Pool, tmp_path: Path, key: str, verdicts: set[str]
 ) -> None:
-    body = f"""
-    crash_scenario = scenario(one_charge())
-
-    def handler(world):
-        operation = world.operation()
-        if operation.checkpointed:
-            return "done"
-        paid = world.payments.submit({key}, operation.action)
-        checkpoint(world, operation, paid.receipt)
-        return paid.status
-    """
-
-    assert swept(pool, tmp_path, body).verdicts == verdicts
+    assert swept(pool, tmp_path, pays(key, "operation.action")).verdicts == verdicts
 
 
 PAYLOADS = {
@@ -90,19 +94,7 @@ PAYLOADS = {
 def test_a_payload_that_drifts_is_a_conflict_for_ever_and_a_frozen_one_never(
     pool: Pool, tmp_path: Path, payload: str, verdicts: set[str]
 ) -> None:
-    body = f"""
-    crash_scenario = scenario(one_charge())
-
-    def handler(world):
-        operation = world.operation()
-        if operation.checkpointed:
-            return "done"
-        paid = world.payments.submit(operation.operation_id, {payload})
-        checkpoint(world, operation, paid.receipt)
-        return paid.status
-    """
-
-    found = swept(pool, tmp_path, body)
+    found = swept(pool, tmp_path, pays("operation.operation_id", payload))
 
     assert found.verdicts <= verdicts
     assert found.passed == (verdicts == {"exactly_one"})
