@@ -456,6 +456,19 @@ def test_watch_checks_each_save_and_ends_by_ctrl_c(
         assert opened.checks(MODEL)[-1] == progress.Check(str(digest), True)
 
 
+def test_ctrl_c_while_a_pass_is_told_finds_it_kept(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has read "Done" has a pass, however quick their fingers are."""
+
+    def interrupt(_round: watching.Round) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(watching, "saves", lambda _path, _every_s: iter(["digest"]))
+    monkeypatch.setattr(watching, "checked", lambda *_: watching.Round(("Done",), passed=True))
+    monkeypatch.setattr(watching, "show", interrupt)
+
+    assert main(["watch", "k03"]) == 0
+
+
 def test_watch_ended_short_of_a_pass_exits_1(watcher: subprocess.Popen[str]) -> None:
     read_until(watcher, "Stuck")
 
