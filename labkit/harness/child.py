@@ -126,6 +126,8 @@ def world_of(spec: ChildSpec, points: CrashPoints, hold_fd: int) -> Any:
     sqlite.BUSY_TIMEOUT_S = spec.busy_timeout_s
     world = World(folder, spec.workflow_id, spec.run_number, f"worker-{spec.run_number}", reached)
     world.now_ms, world.statement = spec.now_ms, points.statement
+    if spec.stop == "never":
+        world.free = points.ahead
     if "reply" in spec.points:
         world.is_lost = points.reply
     world.rival = rivals.beside(spec, world.rival_workflow, run)

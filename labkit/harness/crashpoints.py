@@ -97,6 +97,10 @@ class CrashPoints:
         if self.number == self.at and self.fault in SIGNALS:
             self._strike(SIGNALS[self.fault], kind)
 
+    def ahead(self) -> int:
+        """How many points are sure to pass before the one at which this process dies."""
+        return self.at - self.number - 1 if self.sources and self.at else MOST_POINTS
+
     def _strike(self, number: signal.Signals, kind: str) -> None:
         """Send this process its signal.
 

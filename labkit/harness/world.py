@@ -13,7 +13,7 @@ from labkit.harness.faults import LossyProvider
 from labkit.harness.rivals import Rival
 from labkit.providers.file import FileProvider
 from labkit.providers.interface import Provider
-from labkit.providers.socket import SocketProvider, Statement, unnoticed
+from labkit.providers.socket import Free, SocketProvider, Statement, hold_each, unnoticed
 from labkit.stores.authority import Authority
 from labkit.stores.journal import Journal
 from labkit.stores.ledger import Ledger
@@ -43,6 +43,7 @@ class World:
         self._spec = worlds.describe(folder)
         self._inside: dict[str, FileProvider] = {}
         self.statement: Statement = unnoticed  # hears of statements in ledgers that are served elsewhere
+        self.free: Free = hold_each  # how many of these need not wait for this process
         self._served: dict[str, SocketProvider] = {}
         self.is_lost: Callable[[str], bool] | None = None  # the harness's `lost_reply` fault
         self.rival: Rival | None = None  # the harness's second worker
@@ -94,7 +95,8 @@ class World:
         """The provider whose ledger another process holds, in the folder that `world.json` names."""
         if name not in self._served:
             address = Path(self._spec["served_at"]) / str(self.run_number)
-            self._served[name] = SocketProvider(address, name, self.reached, self._about_to)
+            free = self.free if self.rival is None else hold_each
+            self._served[name] = SocketProvider(address, name, self.reached, self._about_to, free)
         return self._served[name]
 
     def _about_to(self, verb: str) -> None:

@@ -3,6 +3,8 @@
 One JSON object a line, both ways.  While a call runs the server announces each statement and boundary
 that it is about to pass and waits for the client to say `go`; so the caller has the same crash points
 as with the ledger as a file.  A caller that dies in between is noticed, and its transaction undone.
+Where the caller knows that nothing will happen to it at the next few, it says so with its call (`free`),
+and the server announces these without waiting.
 """
 
 from __future__ import annotations
@@ -23,22 +25,34 @@ MOST_LINE_BYTES = 256 * 1024
 GO = b"go\n"
 
 Statement = Callable[[str], None]
+Free = Callable[[], int]
 
 
 def unnoticed(verb: str) -> None:
     """The statement announcer of production: statements pass unnoticed."""
 
 
+def hold_each() -> int:
+    """How many of the next announcements need no answer, in production: none."""
+    return 0
+
+
 class SocketProvider:
-    """The five calls to the ledger `name`, served at `address`.  The connection opens on first use."""
+    """The five calls to the ledger `name`, served at `address`.  The connection opens on first use.
+
+    `reached` and `statement` hear of each announcement before it comes about, but for the next `free()`,
+    of which they hear when the server goes on to wait or has answered.
+    """
 
     def __init__(
-        self, address: Path, name: str, reached: Reached = nowhere, statement: Statement = unnoticed
-    ) -> None:
+        self, address: Path, name: str, reached: Reached = nowhere, statement: Statement = unnoticed,
+        free: Free = hold_each,
+    ) -> None:  # fmt: skip
         self.address = address
         self.name = name
         self.reached = reached
         self.statement = statement
+        self.free = free
         self._socket: socket.socket | None = None
         self._received = b""
 
@@ -80,7 +94,8 @@ class SocketProvider:
     # --- the wire ---------------------------------------------------------------------------
 
     def _ask(self, call: str, *arguments: Any) -> Any:
-        asked = {"ledger": self.name, "call": call, "arguments": arguments}
+        free = self.free()
+        asked = {"ledger": self.name, "call": call, "arguments": arguments, "free": free}
         self._send(json.dumps(asked).encode() + b"\n", call)
         while True:
             message = json.loads(self._line(call))
@@ -92,7 +107,9 @@ class SocketProvider:
                 raise error_of(message)
             else:
                 return message["answer"]
-            self._send(GO, call)
+            free -= 1
+            if free < 0:
+                self._send(GO, call)
 
     def _send(self, data: bytes, call: str) -> None:
         if self._socket is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -46,6 +47,11 @@ def action_of(found: Any) -> Action:
     if not isinstance(found, dict):
         raise BadAction("an action is an object", "send kind, subject, amount_minor, currency, details")
     return Action.from_json({**found, "details": dict(found.get("details") or ())})
+
+
+def line_of(message: dict[str, Any]) -> bytes:
+    """A message as it goes over the wire."""
+    return json.dumps(message).encode() + b"\n"
 
 
 def plain(value: Any) -> Any:

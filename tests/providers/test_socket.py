@@ -17,7 +17,7 @@ from labkit.boundaries import Boundary
 from labkit.errors import AmbiguousOutcome, InfrastructureError, UnknownName
 from labkit.providers.file import FileProvider
 from labkit.providers.served import MOST_CONNECTIONS, LedgerServer
-from labkit.providers.socket import MOST_LINE_BYTES, SocketProvider
+from labkit.providers.socket import MOST_LINE_BYTES, SocketProvider, hold_each
 from labkit.stores.ledger import Ledger
 from labkit.values import Action
 
@@ -89,8 +89,38 @@ def test_the_crash_points_are_those_of_the_file(
     assert {"BEGIN", "INSERT", "effect.inserted", "COMMIT", "effect.committed", "SELECT"} <= set(seen)
 
 
-def die_at(address: Path, number: int) -> int:
-    """A process that pays and kills itself at its `number`th point; returns how it ended."""
+def test_points_that_nothing_happens_at_are_told_together_and_in_order(
+    address: Path, ledger_file: Path, tmp_path: Path
+) -> None:
+    """However many of them: what is left is waited at, one by one."""
+    copy = tmp_path / "copy.sqlite3"
+    copy.write_bytes(ledger_file.read_bytes())
+    fresh, expected = ledger_file.read_bytes(), points_of_file(copy)
+    for free in (0, 1, 3, 5000):
+        ledger_file.write_bytes(fresh)
+        seen: list[str] = []
+        listener: Any = lambda name, seen=seen: seen.append(getattr(name, "value", name))  # noqa: E731
+        client = SocketProvider(address, "payments", listener, listener, lambda free=free: free)
+        every_call(client)
+        client.close()
+        assert seen == expected
+
+
+def test_what_a_caller_says_it_need_not_hear_in_time_is_a_number(address: Path) -> None:
+    """Anything else is no call."""
+    with socket.socket(socket.AF_UNIX) as caller, caller.makefile("rb") as answers:
+        caller.connect(str(address))
+        for free in ("9", None, 1.5, True, 2**70):
+            asked = {"ledger": "payments", "call": "read", "arguments": [KEY], "free": free}
+            caller.sendall(json.dumps(asked).encode() + b"\n")
+            assert json.loads(answers.readline())["error"] == "BadAction"
+
+
+def die_at(address: Path, number: int, ahead: bool) -> int:
+    """A process that pays and kills itself at its `number`th point; returns how it ended.
+
+    `ahead` has the server not wait for it before that point.
+    """
     pid = os.fork()
     if pid == 0:
         passed = 0
@@ -102,13 +132,17 @@ def die_at(address: Path, number: int) -> int:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            SocketProvider(address, "payments", point, point).submit(KEY, CHARGE)
+            free = (lambda: number - passed - 1) if ahead else hold_each
+            SocketProvider(address, "payments", point, point, free).submit(KEY, CHARGE)
         finally:
             os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_a_death_before_the_commit_undoes_everything_and_after_it_nothing(ledger_file: Path) -> None:
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_death_before_the_commit_undoes_everything_and_after_it_nothing(
+    ledger_file: Path, ahead: bool
+) -> None:
     """At every single point, with real kills."""
     fresh = ledger_file.read_bytes()
     names: list[str] = []
@@ -117,7 +151,7 @@ def test_a_death_before_the_commit_undoes_everything_and_after_it_nothing(ledger
         for number in range(1, 100):
             ledger_file.write_bytes(fresh)
             with LedgerServer(Path(short) / "s", {"payments": ledger_file}, 1000):
-                how = die_at(Path(short) / "s", number)
+                how = die_at(Path(short) / "s", number, ahead)
             if how == 0:
                 break
             assert how == -signal.SIGKILL
