@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import json
+import marshal
 import os
 import resource
 import shutil
@@ -21,15 +22,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from labkit.errors import HarnessError
+from labkit.errors import BadHandler, HarnessError
 from labkit.grading.caged import CagedChild, Outset
 from labkit.grading.confinement import Confinement, command_of, first_user_id
 from labkit.grading.lent import Lent
 from labkit.harness import launchers
 from labkit.harness.child import ChildSpec
+from labkit.harness.limits import Limits
+from labkit.harness.loading import compiled
 from labkit.harness.piped import PipedChild, Pipes
 from labkit.harness.specs import DESCRIPTION, describe
-from labkit.harness.zygote import Limits
 from labkit.providers.served import LedgerServer
 
 START_S = 20.0  # for a sandbox to be up, on a busy machine
@@ -46,6 +48,13 @@ def _launcher(settings: str) -> Cage:
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_OUT_HERE, MOST_MEMORY_OUT_HERE))
     return Cage(Confinement(**json.loads(settings)))
+
+
+def code_of(file: Path) -> bytes:
+    """What a handler's file compiles to, for the children that will run it; empty where one has to say why not."""
+    with suppress(BadHandler, RecursionError, MemoryError):
+        return marshal.dumps(compiled(file))
+    return b""
 
 
 class Cage:
@@ -80,7 +89,7 @@ class Cage:
         pipes = Pipes.open()
         ours, theirs = socket.socketpair()
         try:
-            self._order(inside, (*pipes.childs, theirs.fileno()))
+            self._order(inside, code_of(Path(inside.file)), (*pipes.childs, theirs.fileno()))
         finally:
             theirs.close()
         return CagedChild(spec, pipes, ours, lent, outset)
@@ -125,15 +134,16 @@ class Cage:
             target.chmod(0o644)
         return target
 
-    def _order(self, spec: ChildSpec, fds: tuple[int, ...]) -> None:
+    def _order(self, spec: ChildSpec, code: bytes, fds: tuple[int, ...]) -> None:
         """Hand an order to the sandbox, which is started where it is not up (any more)."""
         order = json.dumps(asdict(spec)).encode()
+        head = len(order).to_bytes(4, "little") + len(code).to_bytes(4, "little")
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
         for _ in range(2):
             zygote = self._zygote or self._started()
             try:
-                zygote.sendmsg([len(order).to_bytes(4, "little")], ancillary)
-                zygote.sendall(order)
+                zygote.sendmsg([head], ancillary)
+                zygote.sendall(order + code)
                 return
             except OSError:
                 self.close()
@@ -145,7 +155,8 @@ class Cage:
         ours, theirs = socket.socketpair()
         limits = Limits(**self.confinement.limits)
         limits = replace(limits, user_id=self.user_id)
-        settings = {"fd": theirs.fileno(), "limits": asdict(limits)}
+        unreadable = self.confinement.level == "rlimits"  # bubblewrap shows the interpreter to everybody
+        settings = {"fd": theirs.fileno(), "limits": asdict(limits), "may_be_unreadable": unreadable}
         try:
             self._process = subprocess.Popen(
                 command_of(self.confinement, self.home, settings), stdin=subprocess.DEVNULL, env={},

@@ -1,7 +1,7 @@
 """The process inside the sandbox that forks the children: started once, clean, with everything imported.
 
-It takes orders on a socket: one JSON line with a child's spec, and the ends of the child's pipes and of
-a socket of its own beside it.  On that socket the child can be signalled, and its true end is told,
+It takes orders on a socket: a child's spec as JSON, the marshalled code of its handler, and beside them the
+ends of the child's pipes and of a socket of its own.  On that socket the child can be signalled, and its true end is told,
 whatever number it has in here.  No line of an answer ever runs in this process.
 """
 
@@ -10,24 +10,25 @@ from __future__ import annotations
 import array
 import gc
 import json
+import marshal
 import os
-import resource
 import selectors
 import signal
 import socket
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from labkit.harness import child, launchers, seccomp
+from labkit.harness import child, launchers
 from labkit.harness.child import ChildSpec
+from labkit.harness.limits import Limits
 
 FDS = 5  # report, stdout, stderr, hold, and the child's own socket
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36  # <linux/prctl.h>
-# What answers use most: where the other user may not read the interpreter's files, this is what there is.
+# What answers use most: where another user may not read the interpreter's files, this is what there is.
+# Elsewhere it only makes this process larger, and each fork of it dearer.
 COMMON = (
     "base64", "bisect", "collections", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal",
     "encodings.ascii", "encodings.hex_codec", "encodings.idna", "encodings.latin_1", "encodings.utf_16_be",
@@ -35,35 +36,6 @@ COMMON = (
     "pathlib", "random", "re", "secrets", "sqlite3", "statistics", "string", "subprocess", "tempfile",
     "textwrap", "threading", "time", "traceback", "types", "typing", "uuid", "labkit.kata",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one child may use.  `user_id` is whom it runs as, None for this process's own user."""
-
-    cpu_s: int = 1
-    memory_bytes: int = 512 * 1024 * 1024
-    file_bytes: int = 8 * 1024 * 1024
-    processes: int = 16
-    open_files: int = 128
-    user_id: int | None = None
-
-    def apply(self) -> None:
-        """Bind this process and all that it starts."""
-        for kind, amount in (
-            (resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, self.file_bytes),
-            (resource.RLIMIT_NOFILE, self.open_files), (resource.RLIMIT_NPROC, self.processes),
-            (resource.RLIMIT_AS, self.memory_bytes),
-        ):  # fmt: skip
-            with suppress(ValueError, OSError):  # a system that has no such limit, or a lower one already
-                resource.setrlimit(kind, (amount, amount))
-        resource.setrlimit(resource.RLIMIT_CPU, (self.cpu_s, self.cpu_s + 1))
-        if self.user_id is not None:
-            os.setgroups([])
-            os.setgid(self.user_id)
-            os.setuid(self.user_id)
-        child.die_with_parent()  # again: a change of user forgets it
-        seccomp.deny()
 
 
 class Zygote:
@@ -90,16 +62,16 @@ class Zygote:
 
     def take_order(self) -> bool:
         """Start one child; False where nobody gives orders any more."""
-        length, fds = receive(self.orders)
+        (spec_bytes, code_bytes), fds = receive(self.orders)
         if len(fds) != FDS:
             return False
         order = b""
-        while len(order) < length:
-            order += self.orders.recv(length - len(order))
-        spec = ChildSpec(**json.loads(order))
+        while len(order) < spec_bytes + code_bytes:
+            order += self.orders.recv(spec_bytes + code_bytes - len(order))
+        spec = ChildSpec(**json.loads(order[:spec_bytes]))
         pid = os.fork()
         if pid == 0:
-            self.become_child(spec, fds)
+            self.become_child(spec, order[spec_bytes:], fds)
         for fd in fds[:-1]:
             os.close(fd)
         self.running[pid] = socket.socket(fileno=fds[-1])
@@ -107,7 +79,7 @@ class Zygote:
         self.selector.register(os.pidfd_open(pid), selectors.EVENT_READ, ("end", pid))
         return True
 
-    def become_child(self, spec: ChildSpec, fds: list[int]) -> NoReturn:
+    def become_child(self, spec: ChildSpec, marshalled: bytes, fds: list[int]) -> NoReturn:
         """Everything that a child does; it never returns into this process's code."""
         code = 1
         try:
@@ -119,9 +91,10 @@ class Zygote:
             report, hold = launchers.move_high(report, 100), launchers.move_high(hold, 101)
             os.closerange(3, 100)
             os.chdir(spec.folder)
-            self.limits.apply()
+            self.limits.bind_child()
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            code = launchers.ending(lambda: child.run(spec, report, hold))
+            handler = marshal.loads(marshalled) if marshalled else None  # noqa: S302  from outside, not from a child
+            code = launchers.ending(lambda: child.run(spec, report, hold, handler))
         finally:
             os._exit(code)
 
@@ -188,15 +161,15 @@ class Zygote:
         os.waitpid(pid, 0)
 
 
-def receive(orders: socket.socket) -> tuple[int, list[int]]:
-    """The length of the next order and the descriptors that came with it; none at the end of file."""
+def receive(orders: socket.socket) -> tuple[tuple[int, int], list[int]]:
+    """The lengths of the next order's two parts and the descriptors that came with it; none at the end of file."""
     room = socket.CMSG_SPACE(FDS * array.array("i").itemsize)
-    data, ancillary, _, _ = orders.recvmsg(4, room, socket.MSG_WAITALL)
+    data, ancillary, _, _ = orders.recvmsg(8, room, socket.MSG_WAITALL)
     fds = array.array("i")
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
-    return int.from_bytes(data, "little"), fds.tolist()
+    return (int.from_bytes(data[:4], "little"), int.from_bytes(data[4:], "little")), fds.tolist()
 
 
 def main(settings: dict[str, Any]) -> None:
@@ -210,8 +183,9 @@ def main(settings: dict[str, Any]) -> None:
             child._prctl(PR_SET_DUMPABLE, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
-    for name in COMMON:
+    for name in COMMON if settings["may_be_unreadable"] else ("labkit.kata",):
         import_module(name)
+    limits.bind()
     gc.freeze()
     Zygote(socket.socket(fileno=settings["fd"]), limits).serve()
     sys.exit(0)

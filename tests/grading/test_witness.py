@@ -35,6 +35,11 @@ def wrapped(world, body=pay_and_tell):
         os.kill(os.getpid(), signal.SIGKILL)
     return body(world)
 """
+HEARS_LATE = """
+def wrapped(world, body=pay_and_tell):
+    world.free = lambda: 5000
+    return body(world)
+"""
 LAST_BREATH = """
 import os
 
@@ -118,6 +123,18 @@ def test_a_run_that_announces_a_point_and_dies_elsewhere_is_found_out(
     assert f"its providers were not where point {number} stands" in why
 
 
+def test_a_run_that_dies_after_its_provider_has_gone_on_is_found_out(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    """It tells the provider not to wait for it anywhere, and dies when it hears what has been done meanwhile."""
+    found = swept(pool, stage, tmp_path, HEARS_LATE)
+
+    theirs = [result for result in found.results if result.outcome == "tampered"]
+    insert = next(point.number for point in found.points if point.label.split()[1] == "INSERT")
+    assert not found.passed
+    assert f"its providers were not where point {insert} stands" in {result.explanation for result in theirs}
+
+
 @pytest.mark.parametrize("note", ["note", "journal.sqlite3-journal", "/tmp/note"])
 def test_a_note_written_with_the_last_breath_is_found_out_or_lost(
     pool: SandboxedPool, stage: Stage, tmp_path: Path, note: str
@@ -168,8 +185,8 @@ def test_a_fault_free_run_that_hides_what_it_does_is_a_problem() -> None:
 class TellsLate(Cage):
     """A machine so busy that a run has written before whoever ordered it goes on."""
 
-    def _order(self, spec: ChildSpec, fds: tuple[int, ...]) -> None:
-        super()._order(spec, fds)
+    def _order(self, spec: ChildSpec, code: bytes, fds: tuple[int, ...]) -> None:
+        super()._order(spec, code, fds)
         until_s = time.monotonic() + 60
         while not (Path(spec.folder) / "written").exists() and time.monotonic() < until_s:
             time.sleep(0.01)
