@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -103,11 +104,18 @@ class Classroom:
             for one in handed_in
             for kata in self.katas
         ]
-        self.judge(everything, progress)
+        with ThreadPoolExecutor(1) as beside:  # a class waits for its answers, not for the katas' own runs
+            shown = {kata.slug: beside.submit(truth_of, kata) for kata in self.katas if not self.knows(kata)}
+            self.judge(everything, progress)
+            for kata in self.katas:
+                if kata.slug in shown:
+                    self.book.put(self.truth_name(kata), json.dumps(shown[kata.slug].result()))
         found = {(one.learner, one.kata.slug): self.mark_of(one) for one in everything}
         rows = tuple(self.row_of(one, found, *foreseen[one.learner]) for one in handed_in)
         self.book.forget_all_but([row.learner for row in rows])
-        truths = {kata.slug: self.truth_of(kata) for kata in self.katas}
+        truths = {
+            kata.slug: json.loads(self.book.setting(self.truth_name(kata), "null")) for kata in self.katas
+        }
         return ClassResult(rows, tuple(self.katas), truths, self.place.named_level)
 
     def waiting(self, submission: Submission, kata: Kata, has_prediction: bool) -> Waiting:
@@ -187,14 +195,18 @@ class Classroom:
                 self.book.put(names[slug], json.dumps(known[slug]))
         self._free |= {slug: frozenset(places) for slug, places in known.items() if places is not None}
 
-    def truth_of(self, kata: Kata) -> dict[str, Any]:
-        """What the kata's own runs show in each predicted field."""
-        name = f"truth {kata.slug} {self.digests[kata.slug]}"
-        known = json.loads(self.book.setting(name, "null"))
-        if known is None:
-            stage = load_stage(kata)
-            with tempfile.TemporaryDirectory(prefix="lab-truth-") as folder:
-                runs = {run: stage.run(run, Path(folder) / run) for run in stage.runs}
-                known = {name: one.value for name, one in stage.observed(runs).items()}
-            self.book.put(name, json.dumps(known))
-        return dict(known)
+    def truth_name(self, kata: Kata) -> str:
+        """Under what the book keeps what the kata's own runs show."""
+        return f"truth {kata.slug} {self.digests[kata.slug]}"
+
+    def knows(self, kata: Kata) -> bool:
+        """Whether the book has it already."""
+        return self.book.setting(self.truth_name(kata), "null") != "null"
+
+
+def truth_of(kata: Kata) -> dict[str, Any]:
+    """What the kata's own runs show in each predicted field.  Raises: HarnessError."""
+    stage = load_stage(kata)
+    with tempfile.TemporaryDirectory(prefix="lab-truth-") as folder:
+        runs = {run: stage.run(run, Path(folder) / run) for run in stage.runs}
+        return {name: one.value for name, one in stage.observed(runs).items()}

@@ -40,8 +40,12 @@ POINTS = (  # (function, file, which call of it), in the order in which a class 
     ("marked", "grading/classroom.py", 1),  # judged, and not put down
     ("text_of", "grading/gradebook.py", 2),  # within the transaction of the second mark
     ("record", "grading/gradebook.py", 2),
-    ("forget_all_but", "grading/gradebook.py", 1),  # every mark stands
-    ("observed", "checks.py", 1),
+    (
+        "put",
+        "grading/gradebook.py",
+        1,
+    ),  # every mark stands, and what the kata's own runs show is not put down
+    ("forget_all_but", "grading/gradebook.py", 1),
     ("put", "grading/results.py", 1),  # no file is there
     ("replace", "pathlib.py", 2),  # results.json is written and not in its place
     ("put", "grading/results.py", 12),  # some feedback pages are there
