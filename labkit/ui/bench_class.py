@@ -14,13 +14,13 @@ from labkit.grading import confinement, engine
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import load_stage
 from labkit.harness.bench.measures import Measure, measure
-from labkit.harness.bench.plans import plan_of, run_floor, stops_of
+from labkit.harness.bench.plans import CONTROLS, plan_of, run_floor, work_of
 from labkit.learning import katas as series
 from labkit.ui import editions
 from labkit.ui.bench_nbgrader import Course
 
 KATA = "k03"
-LEARNERS = 8  # of each command, so that its start is shared among as many on both sides
+LEARNERS = 16  # of each command, so that its start is shared among as many on both sides
 BARS = {1: 3.0, 2: 5.0}  # processes -> how much faster a submission than nbgrader's
 
 
@@ -32,15 +32,13 @@ def floor_measure(rounds: int, scratch: Path) -> Measure:
     with SandboxedPool(confinement.choose("auto"), 1) as pool:
         swept = engine.grade(stage, answer, pool=pool)  # the first one starts the sandbox
         job = engine.job_of(stage, stage.exercise(answer), scratch)
-        points = stops_of(point.kind for point in swept.points)
-        # Two fault-free runs stand before the kills: their floor is a run to the end, not killed.
-        plan = {**plan_of(job, scratch), "work": "trials", "points": [0, 0, *points]}
+        plan = {**plan_of(job, scratch), "points": [*CONTROLS, *work_of(swept)]}
         for _ in range(rounds):
             base.append(sum(run_floor(plan)))
             began = time.perf_counter()
             engine.grade(stage, answer, pool=pool)
             ours.append(time.perf_counter() - began)
-    return measure(f"a submission in the sandbox, {len(points)} kills", ours, base)
+    return measure(f"a submission in the sandbox, {len(swept.points)} kills", ours, base)
 
 
 def nbgrader_measures(rounds: int, scratch: Path, programs: Path) -> Iterator[Measure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from dataclasses import asdict
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labkit.harness.bench.measures import Bench, Measure
+    from labkit.harness.bench.plans import Work
 
 
 PARTS = {"harness": 6, "run": 1, "class": 1, "nbgrader": 2}  # part -> how many measures
@@ -100,23 +102,36 @@ def all_measures(chosen: list[str], rounds: int, scratch: Path, nbgrader: str | 
 def harness_measures(bench: Bench) -> Iterator[Measure]:
     """The trial, the sweeps at every depth, the launchers, the ledger."""
     from labkit.harness import closure, sweeps
+    from labkit.harness.bench.plans import CONTROLS, work_of
 
     yield bench.trials(at_most=1.5)
 
-    def swept(depth: str) -> tuple[int, int]:
-        found = sweeps.sweep(bench.job, bench.pool, depth)
-        return len(found.results), 2 + (len(found.points) if depth == "2" else 0)
+    def once() -> list[Work]:
+        return [*CONTROLS, *work_of(sweeps.sweep(bench.job, bench.pool, "1"))]
 
-    def explored() -> tuple[int, int]:
+    def twice() -> list[Work]:
+        found = sweeps.sweep(bench.job, bench.pool, "2")
+        first = [("kill", stop) for stop in bench.stops]
+        whole = [("kill", 0)] * len(
+            first
+        )  # the recovery after each, unharmed: it tells where it can be killed
+        return [*CONTROLS, *first, *whole, *repeated("trial", bench.stops, len(found.results))]
+
+    def explored() -> list[Work]:
         graph = closure.explore(bench.job, bench.pool, sweeps.quietly)
-        return graph["kills"], len(graph["states"])
+        return [*[("kill", 0)] * len(graph["states"]), *repeated("kill", bench.stops, graph["kills"])]
 
-    yield bench.sweep("sweep at depth 1, time a kill", lambda: swept("1"), at_most=1.5)
-    yield bench.sweep("sweep at depth 2, time a kill", lambda: swept("2"), at_most=1.5)
-    yield bench.sweep("sweep at depth all, time a kill", explored, at_most=1.5, work="kills")
+    yield bench.sweep("sweep at depth 1, time a kill", once, at_most=1.5)
+    yield bench.sweep("sweep at depth 2, time a kill", twice, at_most=1.5)
+    yield bench.sweep("sweep at depth all, time a kill", explored, at_most=1.5)
     yield bench.launchers()
     with TemporaryDirectory(prefix="lab-bench-", dir=Path.cwd()) as folder:
         yield bench.ledger(Path(folder), effects=100, at_least=0.9)
+
+
+def repeated(work: str, stops: list[int], count: int) -> list[Work]:
+    """So much of the same work, at the stops in turn."""
+    return [(work, stop) for stop, _ in zip(itertools.cycle(stops), range(count), strict=False)]
 
 
 def row_of(found: Measure) -> list[str]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from labkit.grading.sweeping import Request, sweep
 from labkit.harness import worlds
-from labkit.harness.bench.plans import plan_of, run_floor, stops_of
+from labkit.harness.bench.plans import plan_of, run_floor, stops_of, work_of
 from labkit.harness.jobs import SweepJob
+from labkit.harness.pool import Pool
 from labkit.harness.workers import payment
 from labkit.harness.worlds import one_charge
 
@@ -19,7 +21,7 @@ def test_the_floor_kills_resumes_and_reads_and_a_child_that_fails_is_noticed(tmp
     file = str(Path(payment.__file__))
     template = worlds.prepare(tmp_path / "template", one_charge())
     job = SweepJob("bench", str(template), str(tmp_path), (file, "pay"), (file, "resume"), judge="")
-    plan = {**plan_of(job, tmp_path), "work": "trials", "points": [0, 1, 14, 15, 22]}
+    plan = {**plan_of(job, tmp_path), "points": [("trial", stop) for stop in (0, 1, 14, 15, 22)]}
 
     assert len(plan["resumes"]) == 3  # before the first commit, after it, after the second
     seconds = run_floor(plan)
@@ -28,6 +30,17 @@ def test_the_floor_kills_resumes_and_reads_and_a_child_that_fails_is_noticed(tmp
     with pytest.raises(subprocess.CalledProcessError) as failed:
         run_floor({**plan, "resumes": plan["resumes"][:1] * 3})
     assert "the child that was to stop at 0 said b'' and ended with 1" in failed.value.stderr
+
+
+def test_the_floor_of_a_sweep_shares_the_recoveries_that_the_sweep_shares() -> None:
+    with Pool(2) as pool:
+        swept = sweep(Request(f"{payment.__file__}:pay", resume="resume", points=("statement",)), pool)
+
+    work = work_of(swept)
+
+    assert len(work) == len(swept.points)
+    assert [stop for _, stop in work] == stops_of(point.kind for point in swept.points)
+    assert sum(what == "trial" for what, _ in work) == swept.recoveries < len(work)
 
 
 def test_a_crash_point_stops_the_floor_after_the_statements_before_it() -> None:

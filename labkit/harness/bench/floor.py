@@ -27,39 +27,24 @@ Statement = list[str]  # [file name, SQL]
 def main() -> None:
     """Print the seconds of each piece of the plan's work, as JSON."""
     plan = json.load(sys.stdin)
-    work = {"trials": trials, "kills": kills, "effects": effects}[plan["work"]]
-    print(json.dumps(work(plan)))
+    print(
+        json.dumps(
+            effects(plan) if "transactions" in plan else [seconds_of(plan, *one) for one in plan["points"]]
+        )
+    )
 
 
-def trials(plan: dict[str, Any]) -> list[float]:
-    """Kill at each point in turn, resume, read the rows: the seconds of each trial."""
-    return [one_trial(plan, stop_at) for stop_at in plan["points"]]
-
-
-def one_trial(plan: dict[str, Any], stop_at: int) -> float:
-    """The seconds of one kill, one resume and one reading."""
+def seconds_of(plan: dict[str, Any], work: str, stop_at: int) -> float:
+    """The seconds of one `kill`, or of one `trial`: a kill, a resume after it, and a reading."""
     began = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=plan["scratch"]))
     shutil.copytree(plan["template"], folder, dirs_exist_ok=True)
     in_child(folder, plan["first"], stop_at)
-    in_child(folder, plan["resumes"][commits_in(first_of(plan["first"], stop_at))], 0)
+    if work == "trial":
+        in_child(folder, plan["resumes"][commits_in(first_of(plan["first"], stop_at))], 0)
     read(folder, plan["read"])
     shutil.rmtree(folder)
     return time.perf_counter() - began
-
-
-def kills(plan: dict[str, Any]) -> list[float]:
-    """Kill at each point in turn and read the rows, without a resume: the seconds of each kill."""
-    seconds = []
-    for stop_at in plan["points"]:
-        began = time.perf_counter()
-        folder = Path(tempfile.mkdtemp(dir=plan["scratch"]))
-        shutil.copytree(plan["template"], folder, dirs_exist_ok=True)
-        in_child(folder, plan["first"], stop_at)
-        read(folder, plan["read"])
-        shutil.rmtree(folder)
-        seconds.append(time.perf_counter() - began)
-    return seconds
 
 
 def in_child(folder: Path, statements: list[Statement], stop_at: int) -> None:

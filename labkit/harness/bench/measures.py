@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.harness import worlds
-from labkit.harness.bench.plans import plan_of, run_floor, stops_of
+from labkit.harness.bench.plans import Work, plan_of, run_floor, stops_of
 from labkit.harness.jobs import SweepJob
 from labkit.harness.launchers import ExecLauncher
 from labkit.harness.pool import Pool
@@ -69,7 +69,6 @@ class Bench:
             sources=("boundary", "statement"),
         )  # fmt: skip
         self.control = pool.one("control", self.job.as_json)
-        self.points = [point["number"] for point in self.control["points"]]
         self.stops = stops_of(point["kind"] for point in self.control["points"])
         self.plan = plan_of(self.job, scratch)
 
@@ -78,26 +77,26 @@ class Bench:
         ours, base = [], []
         expected = self.control["points"]
         for _ in range(self.rounds):
-            base.append(self._floor("trials", self.stops))
+            base.append(self._floor([("trial", stop) for stop in self.stops]))
             began = time.perf_counter()
-            self.pool.one("kill_each", self.job.as_json, self.points, expected)
-            ours.append((time.perf_counter() - began) / len(self.points))
+            self.pool.one("kill_each", self.job.as_json, expected)
+            ours.append((time.perf_counter() - began) / len(self.stops))
         return measure("one trial by fork", ours, base, at_most=at_most)
 
-    def sweep(
-        self, name: str, sweep: Callable[[], tuple[int, int]], at_most: float, work: str = "trials"
-    ) -> Measure:
+    def sweep(self, name: str, sweep: Callable[[], list[Work]], at_most: float) -> Measure:
         """A whole sweep, time a kill, against the floor's, on as many processors.
 
-        `sweep` returns how many schedules it carried out, and how many runs without a kill it needed
-        to know what it can kill: the floor has such runs too, in the same proportion.
+        `sweep` returns what it has done, as the floor does it: runs without a kill, by which it knows
+        what it can kill, count as work and not as kills.
         """
         ours, base = [], []
         for _ in range(self.rounds):
             began = time.perf_counter()
-            kills, unharmed = sweep()
-            ours.append((time.perf_counter() - began) / kills)
-            base.append(self._floors_side_by_side(work, unharmed / kills))
+            work = sweep()
+            seconds = time.perf_counter() - began
+            kills = sum(stop > 0 for _, stop in work)
+            ours.append(seconds / kills)
+            base.append(self._floors_side_by_side(work) / kills)
         return measure(name, ours, base, at_most=at_most)
 
     def launchers(self) -> Measure:
@@ -122,30 +121,26 @@ class Bench:
             seconds, transactions = through_the_ledger(folder / f"ledger-{number}.sqlite3", effects)
             plain = folder / f"plain-{number}.sqlite3"
             Ledger.create(plain, mandate_required=False).db.close()
-            plan = {"work": "effects", "file": str(plain), "transactions": transactions}
+            plan = {"file": str(plain), "transactions": transactions}
             rates.append(1 / seconds)
             base_rates.append(1 / (sum(run_floor(plan)) / effects))
         return measure("durable effects a second", rates, base_rates, at_least=at_least)
 
-    def _floors_side_by_side(self, work: str, unharmed: float) -> float:
-        """The floor's seconds a kill with as many processes as the pool has, each doing its share.
-
-        For each kill there are `unharmed` runs that end by themselves.
-        """
-        stops = [0] * round(unharmed * len(self.stops)) + self.stops
-        shares = [stops[number :: self.pool.jobs] for number in range(self.pool.jobs)]
+    def _floors_side_by_side(self, work: list[Work]) -> float:
+        """The floor's seconds with as many processes as the pool has, each doing its share."""
+        shares = [work[number :: self.pool.jobs] for number in range(self.pool.jobs)]
         began = time.perf_counter()
         with ThreadPoolExecutor(self.pool.jobs) as threads:
-            plans = [{**self.plan, "work": work, "points": share} for share in shares]
+            plans = [{**self.plan, "points": share} for share in shares]
             starts = [
                 max(time.perf_counter() - began - sum(seconds), 0)
                 for seconds in threads.map(run_floor, plans)
             ]
         # the floor's interpreters are started anew for each round; the pool's are warm: that is not counted
-        return (time.perf_counter() - began - min(starts)) / len(self.stops)
+        return time.perf_counter() - began - min(starts)
 
-    def _floor(self, work: str, points: list[int]) -> float:
-        seconds = run_floor({**self.plan, "work": work, "points": points})
+    def _floor(self, work: list[Work]) -> float:
+        seconds = run_floor({**self.plan, "points": work})
         return sum(seconds) / len(seconds)
 
 

@@ -16,6 +16,12 @@ from labkit.harness.bench import floor
 from labkit.harness.bench.recording import statements_of
 from labkit.harness.jobs import SweepJob
 from labkit.harness.snapshots import read_tables, store_files
+from labkit.observations import Sweep
+
+Work = tuple[str, int]  # `kill` or `trial`, and after how many statements it is killed; 0: it is not
+CONTROLS: list[Work] = [
+    ("trial", 0)
+] * 2  # the fault-free runs before a sweep, and what is resumed after each
 
 
 def plan_of(job: SweepJob, scratch: Path) -> dict[str, Any]:
@@ -49,6 +55,15 @@ def stops_of(kinds: Iterable[str]) -> list[int]:
     """How many statements have run when each crash point is reached; at least one, as 0 is no stop."""
     before = itertools.accumulate((kind == "statement" for kind in kinds), initial=0)
     return [max(number, 1) for number in before][:-1]
+
+
+def work_of(sweep: Sweep) -> list[Work]:
+    """What a depth-1 sweep has done, as the floor does it: every kill, and the recoveries that were not shared."""
+    stops = stops_of(point.kind for point in sweep.points)
+    return [
+        ("kill" if result.same_bytes_as else "trial", stops[result.schedule[0].number - 1])
+        for result in sweep.results
+    ]
 
 
 def recorded(job: SweepJob, folder: Path, run_number: int) -> list[list[str]]:
