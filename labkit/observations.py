@@ -115,7 +115,10 @@ class PointResult:
 
     `schedule` holds the crash points in order: one at depth 1, two at depth 2 (first run, then resume).
     `promised` is what each run returned (None: it died), `recorded` the journal's checkpoint count and
-    state by step, `happened` the number of effects by intent.
+    state by step, `happened` the number of effects by intent.  `same_bytes_as` is the number of the point
+    whose crash has left the same bytes, so that its recovery stands for this one too; 0 where this
+    schedule had a recovery of its own.  How that came about is no part of the result: results that
+    differ in it alone are equal.
     """
 
     schedule: tuple[CrashPoint, ...]
@@ -126,6 +129,7 @@ class PointResult:
     happened: dict[str, int]
     command: str
     explanation: str = ""
+    same_bytes_as: int = field(default=0, compare=False)
 
     @property
     def passed(self) -> bool:
@@ -183,6 +187,11 @@ class Sweep:
     def verdicts(self) -> set[str]:
         """Every verdict (or outcome, where nothing was judged) that some schedule ended in."""
         return {name for result in (self.control, *self.results) for name in result.names}
+
+    @property
+    def recoveries(self) -> int:
+        """How many recoveries were run for its schedules: those after the same bytes share one."""
+        return sum(not result.same_bytes_as for result in self.results if result.outcome == "judged")
 
     @property
     def broke(self) -> bool:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from labkit.grading.sandbox import sandboxed, scratch_of
 from labkit.grading.stage import Stage
-from labkit.harness import drawn, sweeps, worlds
-from labkit.harness.jobs import SweepJob
+from labkit.harness import sweeps, worlds
+from labkit.harness.jobs import DURABLE, SweepJob
 from labkit.harness.pool import Pool
 from labkit.harness.sweeps import Progress, quietly
-from labkit.harness.tasks import DURABLE
 from labkit.harness.trials import Handler, Scenario
 from labkit.learning.katas import Kata
 from labkit.learning.places import relative
@@ -36,15 +35,14 @@ def grade(
         HarnessError: a child could not be started, killed or reaped; nothing is scored.
     """
     with _prepared(stage, answer, pool) as (job, workers):
-        points = job.sources if depth == "1" else DURABLE
-        swept = sweeps.sweep(replace(job, sources=points), workers, depth, progress)
-        if depth != "1":  # numbered without lines, which `lab trial` counts: no command repeats them
-            return replace(swept, results=tuple(replace(result, command="") for result in swept.results))
-        pairs = drawn.pairs(job, workers, swept, stage.draws)
+        job = replace(job, draws=stage.draws) if depth == "1" else replace(job, sources=DURABLE)
+        swept = sweeps.sweep(job, workers, depth, progress)
+    if depth != "1":  # numbered without lines, which `lab trial` counts: no command repeats them
+        return replace(swept, results=tuple(replace(result, command="") for result in swept.results))
     return replace(
         swept,
         control=_repeatable(stage.kata, answer, swept.control),
-        results=tuple(_repeatable(stage.kata, answer, result) for result in (*swept.results, *pairs)),
+        results=tuple(_repeatable(stage.kata, answer, result) for result in swept.results),
     )
 
 

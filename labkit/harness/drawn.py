@@ -6,21 +6,16 @@ right in the first recovery alone shows itself in a second one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
-from labkit.harness import sweeps
-from labkit.harness.jobs import SweepJob
+from labkit.harness import every_point
+from labkit.harness.every_point import Answer, Found, Task
+from labkit.harness.jobs import DURABLE, SweepJob
 from labkit.harness.pool import Pool
-from labkit.harness.tasks import DURABLE
-from labkit.observations import PointResult, Sweep
 
 
-def pairs(
-    job: SweepJob, pool: Pool, swept: Sweep, draws: Sequence[tuple[int, int]]
-) -> tuple[PointResult, ...]:
-    """What each drawn pair of crashes costs; nothing where depth 1 could not be judged throughout.
+def pairs(job: SweepJob, pool: Pool, points: list[dict[str, Any]], found: Found) -> list[Answer]:
+    """What each of the job's drawn pairs of crashes costs; none where depth 1 could not be judged throughout.
 
     A pair is two numbers: each chooses one of the boundaries and statements that its run passes.
     Numbers that choose the same pair count once.  One that fails is repeated and must fail alike.
@@ -28,16 +23,25 @@ def pairs(
     Raises:
         HarnessError: the infrastructure broke; nothing is scored.
     """
-    firsts = [point.number for point in swept.points if point.kind in DURABLE]
-    judged = all(result.outcome == "judged" for result in (swept.control, *swept.results))
-    if not (draws and firsts and judged and swept.results):
-        return ()
-    points = [asdict(point) for point in swept.points]
-    tasks = [
-        ("kill_twice", job.as_json, firsts[first % len(firsts)], points, second) for first, second in draws
-    ]
-    found: dict[int, list[dict[str, Any]]] = dict(pool.run(tasks))
-    found = {index: answers for index, answers in found.items() if answers}  # a recovery without any point
-    sweeps.repeat_failures(pool, tasks, found)
-    results = [sweeps.result_of(job, found[index][0]) for index in sorted(found)]
-    return tuple({result.schedule: result for result in results}.values())
+    if any(answer["outcome"] != "judged" for answer in found.in_order(points)):
+        return []
+    tasks = tasks_of(job, points, found)
+    answers = {index: answer for index, [answer] in pool.run(tasks)}
+    answers = every_point.repeated(pool, dict(enumerate(tasks)), answers)
+    return [answers[index] for index in sorted(answers)]
+
+
+def tasks_of(job: SweepJob, points: list[dict[str, Any]], found: Found) -> list[Task]:
+    """The drawn pairs as tasks.  The first crash is one of depth 1's, whose recovery has told its points."""
+    given, tasks = job.as_json, {}
+    firsts = [point for point in points if point["kind"] in DURABLE]
+    for first_number, second_number in job.draws if firsts else ():
+        first = firsts[first_number % len(firsts)]
+        [group] = [group for group in found.groups if first["number"] in group.numbers]
+        recovery = found.answers[group.first]
+        seconds = [point for point in recovery["points"] if point["kind"] in DURABLE]
+        if seconds:
+            second = seconds[second_number % len(seconds)]
+            task = ("kill_recovery", given, group.left, first, second, recovery["witness"])
+            tasks[first["number"], second["number"]] = task
+    return list(tasks.values())

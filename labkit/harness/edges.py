@@ -10,7 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from labkit.harness import foreign, schedules, snapshots
+from labkit.harness import foreign, resuming, schedules, snapshots
+from labkit.harness.columns import happened, last_words, recorded
 from labkit.harness.identity import raw_digest, state_digest
 from labkit.harness.jobs import SweepJob, clone
 from labkit.observations import ProcessRun, Snapshot
@@ -50,7 +51,7 @@ def run_from(job: SweepJob, state: dict[str, Any], at: int, label: str | None) -
         "returncode": ran.run.returncode,
         "result": ran.run.result,
         "points": [asdict(point) for point in ran.points] if at == 0 else [],
-        "last_words": schedules.last_words([ran.run]),
+        "last_words": last_words([ran.run]),
         **({} if is_known else judged(job, folder, at, (ran.run,) * run_number, rows)),
     }
 
@@ -59,11 +60,11 @@ def judged(
     job: SweepJob, folder: Path, at: int, runs: tuple[ProcessRun, ...], rows: Snapshot
 ) -> dict[str, Any]:
     """The verdicts on a state and its two columns; a handler's own reader is a process of its own."""
-    final = schedules.rows_of(job, folder) if job.world == "folder" else rows
-    observation = schedules.observe(job, folder, (at,) if at else (), runs, final)
+    final = resuming.rows_of(job, folder) if job.world == "folder" else rows
+    observation = resuming.observe(job, folder, (at,) if at else (), runs, final)
     return {
-        "verdicts": [asdict(verdict) for verdict in schedules.judge_of(job)(observation)],
-        "summary": schedules.recorded(final) | schedules.happened(job, final),
+        "verdicts": [asdict(verdict) for verdict in resuming.judge_of(job)(observation)],
+        "summary": recorded(final) | happened(job, final),
     }
 
 

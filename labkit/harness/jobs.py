@@ -21,6 +21,7 @@ from labkit.observations import Observation, Verdict
 Judge = Callable[[Observation], tuple[Verdict, ...]]
 Fault = Literal["kill", "pause", "lost_reply", "term"]
 ALL_SOURCES = ("boundary", "statement", "line")
+DURABLE = ("boundary", "statement")  # where a durable state begins or ends; lines lie between
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class SweepJob:
     asked: str = ""
     sandbox: dict[str, Any] = field(default_factory=dict)
     witness: dict[str, Any] = field(default_factory=dict)
+    draws: tuple[tuple[int, int], ...] = ()  # see `drawn`
 
     @property
     def launcher(self) -> Launcher:
@@ -94,11 +96,12 @@ class SweepJob:
         }
         return replace(cls(**tuples), intents=tuple(tuple(intent) for intent in value["intents"]))
 
-    def spec(self, folder: Path, run_number: int, at: int = -1, history: object = "") -> ChildSpec:
+    def spec(self, folder: Path, run_number: int, at: int = -1, state: str = "") -> ChildSpec:
         """The child of run `run_number`: the first worker, then the resuming one.
 
         `at=-1` traces nothing, 0 counts the crash points, a number brings the fault there.
-        `history` is what the run follows on; chance in the child is a function of it.
+        Chance in the child is a function of the run's number, and of the `state` that it starts from where
+        states are explored: no two runs of one schedule draw alike.
         """
         file, function = self.first if run_number == 1 else self.resume
         sources = ("reply",) if self.fault == "lost_reply" else self.sources
@@ -111,7 +114,7 @@ class SweepJob:
             points=() if at < 0 else sources,
             at=max(at, 0),
             fault=self.fault,
-            seed=canonical.digest([self.seed, str(history), run_number]),
+            seed=canonical.digest([self.seed, state, run_number]),
             now_ms=min(run_number * 1000, self.latest_ms or run_number * 1000),
             world=self.world,
             evidence=() if at < 0 else tuple(sorted(self.identity_of_states.evidence)),

@@ -28,7 +28,8 @@ from labkit.observations import (
 )
 
 FORMAT = "labkit sweep"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+READABLE = (1, 2)  # in version 1 every schedule had a recovery of its own
 WRITTEN_BY = "name a file that `lab sweep --json` wrote"
 DAMAGED = "sweep it again: this file was changed since it was written"
 
@@ -86,7 +87,7 @@ def from_json(document: Any) -> Sweep:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadPacket("it is not a sweep", WRITTEN_BY)
     version = document.get("schema_version")
-    if version != SCHEMA_VERSION:
+    if version not in READABLE:
         raise BadPacket(f"it has schema version {version!r}, not {SCHEMA_VERSION}", OTHER_VERSION)
     content = {name: value for name, value in document.items() if name != "digest"}
     if digest_of(content) != document.get("digest"):
@@ -136,7 +137,7 @@ def sweep_of(given: Any) -> Sweep:
 
 def result_of(given: Any, place: str) -> PointResult:
     """Raises: BadPacket."""
-    found = record(given, PointResult, place)
+    found = record({"same_bytes_as": 0, **typed(given, dict, place)}, PointResult, place)
     return PointResult(
         schedule=tuple(
             point_of(item, f"{place}.schedule[{n}]") for n, item in enumerated(found["schedule"], place)
@@ -153,6 +154,7 @@ def result_of(given: Any, place: str) -> PointResult:
         },
         command=typed(found["command"], str, f"{place}.command"),
         explanation=typed(found["explanation"], str, f"{place}.explanation"),
+        same_bytes_as=typed(found["same_bytes_as"], int, f"{place}.same_bytes_as"),
     )
 
 

@@ -8,21 +8,19 @@ a problem and never a pass; at least one crash must leave work for the recovery.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labkit.errors import BadHandler, BadOption
-from labkit.harness import closure
+from labkit.harness import closure, drawn, every_point
 from labkit.harness.controls import problems_of
+from labkit.harness.every_point import Progress as Progress
 from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.observations import CrashPoint, Observation, PointResult, ProcessRun, Sweep, Trial, Verdict
-
-Progress = Callable[[int, int], None]
-MOST_TIMEOUTS = 6  # after so many points past their deadline the rest is not attempted, and says so
 
 
 def quietly(done: int, total: int) -> None:
@@ -64,6 +62,16 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
         problems=tuple(problems),
         closure=graph,
     )
+
+
+def at_every_point(
+    job: SweepJob, pool: Pool, depth: str, points: list[dict[str, Any]], progress: Progress
+) -> list[every_point.Answer]:
+    """Every schedule of the depth, in order, and after depth `1` the job's own pairs of crashes."""
+    if depth == "2":
+        return every_point.twice(job, pool, points, progress)
+    found = every_point.once(job, pool, points, progress)
+    return found.in_order(points) + drawn.pairs(job, pool, points, found)
 
 
 def repeat(job: SweepJob, pool: Pool, schedule: Sequence[int]) -> PointResult:
@@ -121,63 +129,6 @@ def with_intents_of(job: SweepJob, control: dict[str, Any]) -> SweepJob:
     return replace(job, intents=tuple(("facts", intent, "") for intent in control["happened"]))
 
 
-def at_every_point(
-    job: SweepJob, pool: Pool, depth: str, points: list[dict[str, Any]], progress: Progress
-) -> list[dict[str, Any]]:
-    """Every schedule of the depth, in order; a failing one is repeated and must fail alike."""
-    task = "kill_twice" if depth == "2" else "kill_once"
-    tasks = [(task, job.as_json, number, points) for number in range(1, len(points) + 1)]
-    found: dict[int, list[dict[str, Any]]] = {}
-    timeouts = 0
-    for done, (index, answers) in enumerate(pool.run(tasks), start=1):
-        found[index] = answers
-        timeouts += any(answer["outcome"] in ("timed_out", "killed_by_limit") for answer in answers)
-        progress(done, len(tasks))
-        if timeouts >= MOST_TIMEOUTS:
-            break
-    if depth != "2":
-        repeat_failures(pool, tasks, found)
-    missing = [not_attempted(points[index]) for index in range(len(tasks)) if index not in found]
-    return [answer for index in sorted(found) for answer in found[index]] + missing
-
-
-def repeat_failures(pool: Pool, tasks: list[tuple[Any, ...]], found: dict[int, list[dict[str, Any]]]) -> None:
-    """Run failing points once more; one that ends differently is flaky, and no verdict on the handler."""
-    failing = [index for index in sorted(found) if not passes(found[index][0])]
-    failing = [index for index in failing if found[index][0]["outcome"] == "judged"]
-    for position, again in pool.run([tasks[index] for index in failing]):
-        index = failing[position]
-        if names(again[0]) != names(found[index][0]):
-            before, after = ", ".join(names(found[index][0])), what_came_of(again[0])
-            found[index][0] |= {"outcome": "flaky", "explanation": f"{before} at first, then {after}"}
-
-
-def passes(answer: dict[str, Any]) -> bool:
-    """Whether an answer was judged and every verdict passes."""
-    return answer["outcome"] == "judged" and all(verdict["passed"] for verdict in answer["verdicts"])
-
-
-def what_came_of(answer: dict[str, Any]) -> str:
-    """The verdicts in one phrase, or why there is none."""
-    if answer["outcome"] == "judged":
-        return ", ".join(names(answer))
-    return f"{answer['outcome']} ({answer['explanation']})"
-
-
-def names(answer: dict[str, Any]) -> list[str]:
-    """The names of an answer's verdicts."""
-    return [verdict["name"] for verdict in answer["verdicts"]]
-
-
-def not_attempted(point: dict[str, Any]) -> dict[str, Any]:
-    """A point that was given up on."""
-    return {
-        "schedule": [point], "outcome": "not_attempted", "verdicts": [], "promised": [], "recorded": {},
-        "happened": {}, "explanation": f"{MOST_TIMEOUTS} points before it passed their deadline or a limit",
-        "recovery_worked": False,
-    }  # fmt: skip
-
-
 def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
     """A warm process's answer as a frozen value."""
     schedule = tuple(CrashPoint(**point) for point in answer["schedule"])
@@ -190,6 +141,7 @@ def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
         happened=answer["happened"],
         command=closure.command(job, [point.number for point in schedule]),
         explanation=answer["explanation"],
+        same_bytes_as=answer.get("same_bytes_as", 0),
     )
 
 

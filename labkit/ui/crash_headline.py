@@ -72,7 +72,14 @@ def done(sweep: Sweep) -> str:
         if sweep.fault == "lost_reply"
         else f". {what[0].upper()}{what[1:]} at a point comes just before it"
     )
-    return f"depth {visible(sweep.depth)}: {how}, then resumed to the end; {counted}{meaning}"
+    return f"depth {visible(sweep.depth)}: {how}, then resumed to the end{shared(sweep)}; {counted}{meaning}"
+
+
+def shared(sweep: Sweep) -> str:
+    """How many recoveries stand for how many crashes, where some share one."""
+    if not any(result.same_bytes_as for result in sweep.results):
+        return ""
+    return f", once for crashes that left the same bytes ({sweep.recoveries} recoveries)"
 
 
 def workers(sweep: Sweep) -> str:

@@ -127,6 +127,8 @@ def summary(sweep: Sweep, failing: Sequence[PointResult]) -> str:
             counts[name] = counts.get(name, 0) + 1
     found = ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "nothing judged"
     trials = f"{len(sweep.points)} crash points, {len(sweep.results)} schedules of {sweep.fault}"
+    if any(result.same_bytes_as for result in sweep.results):
+        trials += f", {sweep.recoveries} recoveries"
     if sweep.closure is not None:
         closure = sweep.closure
         word = "closed" if closure["closed"] else "open"

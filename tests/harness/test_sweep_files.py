@@ -50,8 +50,27 @@ def test_a_sweep_comes_back_as_it_was(depth: str, tmp_path: Path, request: pytes
     found = sweep_files.read(tmp_path / "sweep.json")
 
     assert found == given
+    assert [one.same_bytes_as for one in found.results] == [one.same_bytes_as for one in given.results]
+    assert found.recoveries == given.recoveries < len(given.results)
     assert not found.passed
     assert found.verdicts == {"exactly_one", "duplicate"}
+
+
+def test_a_file_of_the_first_version_has_a_recovery_for_every_point(swept: Sweep, tmp_path: Path) -> None:
+    """It was written when none were shared, and knew no field for it."""
+    document = sweep_files.to_json(swept)
+    for result in (document["sweep"]["control"], *document["sweep"]["results"]):
+        del result["same_bytes_as"]
+    document["schema_version"] = 1
+    del document["digest"]
+    (tmp_path / "old.json").write_text(
+        json.dumps({**document, "digest": sweep_files.digest_of(document)}), encoding="utf-8"
+    )
+
+    found = sweep_files.read(tmp_path / "old.json")
+
+    assert found == swept
+    assert found.recoveries == len(found.results)
 
 
 def test_two_writes_of_one_sweep_are_the_same_bytes(swept: Sweep, tmp_path: Path) -> None:
@@ -160,8 +179,8 @@ NO_SWEEP = {
     "a list": ("[]", "it is not a sweep"),
     "another file": ('{"format": "labkit evidence packet"}', "it is not a sweep"),
     "a later version": (
-        json.dumps({"format": sweep_files.FORMAT, "schema_version": 2}),
-        "it has schema version 2, not 1",
+        json.dumps({"format": sweep_files.FORMAT, "schema_version": 3}),
+        "it has schema version 3, not 2",
     ),
     "no sweep in it": (
         json.dumps({"format": sweep_files.FORMAT, "schema_version": 1}),

@@ -308,7 +308,7 @@ def test_a_warm_process_that_is_killed_is_started_again(pool: Pool) -> None:
 
     with prepared_job(Request(str(ORDERS / "right.py"), points=("statement",))) as job:
         points = pool.one("control", job.as_json)["points"]
-        tasks = [("kill_once", job.as_json, point["number"], points) for point in points] * 2
+        tasks = [("kill_once", job.as_json, point) for point in points] * 2
         answers = []
         for index, [answer] in pool.run(tasks):
             if not answers:
@@ -324,7 +324,7 @@ def test_tasks_that_nobody_waits_for_are_ended(pool: Pool) -> None:
 
     with prepared_job(Request(str(ORDERS / "right.py"), points=("statement",))) as job:
         points = pool.one("control", job.as_json)["points"]
-        tasks = [("kill_once", job.as_json, point["number"], points) for point in points]
+        tasks = [("kill_once", job.as_json, point) for point in points]
         for _first in pool.run(tasks):
             break
 
@@ -362,7 +362,7 @@ def test_many_trials_leak_nothing(record_property: Any) -> None:
     request = Request(PAYMENT, resume="resume", points=STATEMENTS)
     with Pool(1) as own, prepared_job(request) as job:
         points = own.one("control", job.as_json)["points"]
-        tasks = [("kill_once", job.as_json, point["number"], points) for point in points]
+        tasks = [("kill_once", job.as_json, point) for point in points]
         list(own.run(tasks))
         warm = own._warm[0].pid
 

@@ -1,0 +1,163 @@
+"""Every point is killed by a run of its own; crashes that leave the same bytes share a recovery, and lose nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.grading.sweeping import Request, prepared_job, sweep
+from labkit.harness import every_point, sweeps
+from labkit.harness.pool import Pool
+from labkit.observations import Sweep
+
+ROOT = Path(__file__).parents[2]
+WORKERS = ROOT / "labkit" / "harness" / "workers"
+ORDERS = ROOT / "data" / "examples" / "orders"
+HANDLERS = {
+    "the reference": Request(f"{WORKERS / 'payment.py'}:pay", resume="resume"),
+    "a new key": Request(f"{WORKERS / 'payment.py'}:pay", resume=f"{WORKERS / 'mutant_new_key.py'}:resume"),
+    "an order paid once": Request(str(ORDERS / "right.py")),
+    "an order paid twice": Request(str(ORDERS / "new_key.py")),
+}
+
+
+class Counting(Pool):
+    """A pool that counts what it is asked to do."""
+
+    def __init__(self, jobs: int) -> None:
+        super().__init__(jobs)
+        self.asked: Counter[str] = Counter()
+
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        self.asked.update(task[0] for task in tasks)
+        return super().run(tasks)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Counting]:
+    with Counting(2) as warm:
+        yield warm
+
+
+def asked_for(pool: Counting, request: Request) -> tuple[Sweep, Counter[str]]:
+    """A sweep, and what it asked the pool for."""
+    pool.asked.clear()
+    return sweep(request, pool), pool.asked
+
+
+@pytest.mark.parametrize("request_", HANDLERS.values(), ids=HANDLERS)
+def test_what_a_shared_recovery_says_is_what_one_of_its_own_says(pool: Counting, request_: Request) -> None:
+    """Each point is repeated alone: killed and resumed, with nothing shared."""
+    swept = sweep(request_, pool)
+    shared = [result for result in swept.results if result.same_bytes_as]
+    assert shared
+
+    with prepared_job(request_) as job:
+        alone = [sweeps.repeat(job, pool, [result.schedule[0].number]) for result in swept.results]
+
+    assert [replace(result, same_bytes_as=0) for result in swept.results] == alone
+
+
+def test_every_point_is_killed_and_only_different_bytes_are_recovered_from(pool: Counting) -> None:
+    """A payment and a checkpoint: before, between and after, each with and without a transaction begun."""
+    swept, asked = asked_for(pool, HANDLERS["the reference"])
+
+    first_of = {result.same_bytes_as or result.schedule[0].number for result in swept.results}
+    assert asked == {"control": 2, "kill": len(swept.points), "recover": swept.recoveries}
+    assert swept.recoveries == len(first_of) == 5
+    assert all(result.same_bytes_as < result.schedule[0].number for result in swept.results)
+    assert {result.schedule[0].number for result in swept.results if not result.same_bytes_as} == first_of
+
+
+def test_a_failing_recovery_is_repeated_once_for_all_that_share_it(pool: Counting) -> None:
+    swept, asked = asked_for(pool, HANDLERS["a new key"])
+
+    failing = [result for result in swept.results if not result.passed]
+    assert asked["kill_once"] == sum(not result.same_bytes_as for result in failing) < len(failing)
+
+
+SHOP = (ORDERS / "right.py").read_text(encoding="utf-8")
+
+
+def handler(folder: Path, before: str = "", instead: str = SHOP) -> Request:
+    """The right order handler, with some code run first."""
+    (folder / "shop.py").write_bytes((ORDERS / "shop.py").read_bytes())
+    head, body = instead.split("def handler(folder", 1)
+    signature, rest = body.split("\n", 1)
+    lines = "".join(f"    {line}\n" for line in before.splitlines())
+    path = folder / "own.py"
+    path.write_text(
+        f"{head}import os, time\n\n\ndef handler(folder{signature}\n{lines}{rest}", encoding="utf-8"
+    )
+    return Request(str(path), points=("statement",))
+
+
+def test_a_run_that_leaves_other_bytes_each_time_has_a_recovery_for_each(
+    pool: Counting, tmp_path: Path
+) -> None:
+    """Here a real clock's: no two of its crashes are the same."""
+    request = handler(tmp_path, "(folder / 'began').write_text(str(time.monotonic_ns()))")
+
+    swept, asked = asked_for(pool, request)
+
+    assert asked["recover"] == asked["kill"] == len(swept.points) == swept.recoveries
+    assert not any(result.same_bytes_as for result in swept.results)
+
+
+def test_a_recovery_that_ends_differently_is_flaky_wherever_it_was_shared(
+    pool: Counting, tmp_path: Path
+) -> None:
+    """It keeps a note outside of its world: every second recovery from a crash forgets that it was paid."""
+    counter = tmp_path / "counter"
+    counter.write_text("", encoding="utf-8")
+    forgets = (
+        f"fd = os.open({str(counter)!r}, os.O_RDWR | os.O_APPEND)\n"
+        "died = (folder / 'began').exists()\n"
+        "(folder / 'began').touch()\n"
+        "odd = died and os.write(fd, b'x') and os.fstat(fd).st_size % 2\n"
+        "if odd:\n"
+        "    return 'forgot'\n"
+    )
+
+    swept = sweep(handler(tmp_path, forgets), pool)
+
+    flaky = [result for result in swept.results if result.outcome == "flaky"]
+    assert any(result.same_bytes_as for result in flaky)
+    assert not swept.passed
+    for result in flaky:
+        assert "at first, then" in result.explanation
+
+
+def test_other_faults_have_a_recovery_for_every_point(pool: Counting) -> None:
+    """Whoever was only stopped goes on: what it finds is not all that matters."""
+    request = replace(HANDLERS["the reference"], fault="pause", points=("boundary",))
+
+    swept, asked = asked_for(pool, request)
+
+    assert asked == {"control": 2, "kill_once": len(swept.points)}
+    assert swept.recoveries == len(swept.points)
+
+
+def test_recoveries_that_hang_are_given_up_on(pool: Counting, tmp_path: Path) -> None:
+    """After six of them; the points behind the rest are not attempted, and each says so."""
+    hangs = (
+        "(folder / 'began').write_text(str(time.monotonic_ns()) if not (folder / 'began').exists() else 'again')\n"
+        "while (folder / 'began').read_text() == 'again':\n"
+        "    pass\n"
+    )
+    request = replace(handler(tmp_path, hangs), deadline_s=0.3)
+
+    swept, asked = asked_for(pool, request)
+
+    outcomes = Counter(result.outcome for result in swept.results)
+    assert asked["recover"] == len(swept.points) > every_point.MOST_TIMEOUTS
+    assert set(outcomes) == {"timed_out", "not_attempted"}
+    assert outcomes["timed_out"] >= every_point.MOST_TIMEOUTS
+    assert {result.explanation for result in swept.results if result.outcome == "not_attempted"} == {
+        "6 points before it passed their deadline or a limit"
+    }
