@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from labkit.harness import every_point
-from labkit.harness.every_point import Answer, Found, Task
+from labkit.harness.every_point import Answer, Answered, Task
 from labkit.harness.jobs import DURABLE, SweepJob
 from labkit.harness.pool import Pool
 
 
-def pairs(job: SweepJob, pool: Pool, points: list[dict[str, Any]], found: Found) -> list[Answer]:
+def pairs(job: SweepJob, pool: Pool, points: list[dict[str, Any]], found: Answered) -> list[Answer]:
     """What each of the job's drawn pairs of crashes costs; none where depth 1 could not be judged throughout.
 
     A pair is two numbers: each chooses one of the boundaries and statements that its run passes.
@@ -31,7 +31,7 @@ def pairs(job: SweepJob, pool: Pool, points: list[dict[str, Any]], found: Found)
     return [answers[index] for index in sorted(answers)]
 
 
-def tasks_of(job: SweepJob, points: list[dict[str, Any]], found: Found) -> list[Task]:
+def tasks_of(job: SweepJob, points: list[dict[str, Any]], found: Answered) -> list[Task]:
     """The drawn pairs as tasks.  The first crash is one of depth 1's, whose recovery has told its points."""
     given, tasks = job.as_json, {}
     firsts = [point for point in points if point["kind"] in DURABLE]

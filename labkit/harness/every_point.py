@@ -40,7 +40,7 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Answered:
     """What became of every point, by its number, and what the kills have left where that is shared."""
 
     answers: dict[int, Answer]
@@ -51,11 +51,11 @@ class Found:
         return [self.answers.get(point["number"]) or not_attempted(point) for point in points]
 
 
-def once(job: SweepJob, pool: Pool, points: list[dict[str, Any]], progress: Progress) -> Found:
+def once(job: SweepJob, pool: Pool, points: list[dict[str, Any]], progress: Progress) -> Answered:
     """Depth 1; what fails is repeated and must fail alike."""
     if job.fault == "kill" and not job.rival:
         return killed_then_recovered(job.as_json, pool, points, progress)
-    return Found(each_by_itself(job.as_json, pool, points, progress), [])
+    return Answered(each_by_itself(job.as_json, pool, points, progress), [])
 
 
 def twice(job: SweepJob, pool: Pool, points: list[dict[str, Any]], progress: Progress) -> list[Answer]:
@@ -84,12 +84,12 @@ def each_by_itself(
 
 def killed_then_recovered(
     given: dict[str, Any], pool: Pool, points: list[dict[str, Any]], progress: Progress
-) -> Found:
+) -> Answered:
     """Killed at each point, recovered once from the same bytes."""
     unjudged, groups = killed_at_each(given, pool, points, progress)
     by_number = {point["number"]: point for point in points}
     recoveries = [("recover", given, group.left, by_number[group.first]) for group in groups]
-    done, first_answers = sum(1 for _ in unjudged), {}
+    done, first_answers = len(unjudged), {}
     for index, [answer] in patiently(pool.run(recoveries)):
         first_answers[groups[index].first] = answer
         done += len(groups[index].numbers)
@@ -103,7 +103,7 @@ def killed_then_recovered(
         for number in group.numbers
         if number != group.first
     }
-    return Found(unjudged | judged | shared, groups)
+    return Answered(unjudged | judged | shared, groups)
 
 
 def killed_at_each(
