@@ -13,8 +13,13 @@ def require_alone(source: str, name: str) -> None:
     """Refuse a source that needs anything from outside itself.  Raises: BadHandler."""
     if "get_ipython()" in source:  # IPython keeps a magic as the call that it stands for
         raise BadHandler("the exercise's cell uses a magic (% or !)", "use plain Python in it")
-    tree = symtable.symtable(source, name, "exec")
-    tables = list(_tables(tree))
+    try:
+        tables = list(_tables(symtable.symtable(source, name, "exec")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # more than a parser finds
+        raise BadHandler(
+            f"the exercise's cell is no Python ({type(error).__name__}: {str(error)[:120]})",
+            "mend it and run it again",
+        ) from None
     known = {"__name__", "__file__", "__doc__", "__annotations__", *dir(builtins)}
     known |= {
         symbol.get_name() for table in tables for symbol in table.get_symbols() if _defines(table, symbol)
@@ -36,6 +41,9 @@ def _defines(table: symtable.SymbolTable, symbol: symtable.Symbol) -> bool:
 
 
 def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    yield table
-    for child in table.get_children():
-        yield from _tables(child)
+    """A scope and all scopes in it, outer ones first, however deep they lie."""
+    waiting = [table]
+    while waiting:
+        table = waiting.pop()
+        yield table
+        waiting += reversed(table.get_children())

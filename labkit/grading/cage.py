@@ -16,6 +16,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import warnings
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
@@ -51,8 +52,13 @@ def _launcher(settings: str) -> Cage:
 
 
 def code_of(file: Path) -> bytes:
-    """What a handler's file compiles to, for the children that will run it; empty where one has to say why not."""
-    with suppress(BadHandler, RecursionError, MemoryError):
+    """What a handler's file compiles to, for the children that will run it.
+
+    Empty where a child has to do it itself: what is no Python, and what is nested deeper than marshal goes.
+    What the compiler warns of quotes the answer, and is not for the terminal of whoever grades.
+    """
+    with suppress(BadHandler, RecursionError, MemoryError, ValueError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         return marshal.dumps(compiled(file))
     return b""
 

@@ -15,6 +15,7 @@ import pytest
 
 from labkit.errors import BadOption
 from labkit.grading import confinement, engine
+from labkit.grading.cage import code_of
 from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
@@ -47,6 +48,28 @@ def solution(slug: str) -> str:
     found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
     assert found is not None
     return found[1] + "\n"
+
+
+def test_what_cannot_be_handed_over_as_code_is_left_to_the_child(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Code is compiled beside whoever grades: nothing in a text breaks that, or writes on their terminal."""
+    file = tmp_path / "answer.py"
+
+    def code(text: bytes) -> bytes:
+        file.write_bytes(text)
+        return code_of(file)
+
+    assert code(b"def resume(world):\n    return world is 1  # \x1b[31mred\n") != b""
+    for text in (
+        b"x = " + b"lambda: " * 1500 + b"0\n",
+        b"x = " + b"-" * 4000 + b"1\n",
+        b"\0",
+        b"\xff",
+        b"x =",
+    ):
+        assert code(text) == b""
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow

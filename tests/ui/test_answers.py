@@ -76,6 +76,28 @@ def test_a_cell_that_needs_another_is_refused(source: str, message: str) -> None
         answers.require_alone(source, "resume")
 
 
+NO_PYTHON = {
+    "a parameter that is global": "def resume(world):\n    global world\n",
+    "nonlocal in a module": "nonlocal x\n\n\ndef resume(world):\n    return 1\n",
+    "too deep for the compiler": f"def resume(world):\n    return 1\n\n\nx = {'-' * 4000}1\n",
+}
+
+
+@pytest.mark.parametrize("source", NO_PYTHON.values(), ids=NO_PYTHON)
+def test_what_only_the_compiler_refuses_is_no_python(source: str) -> None:
+    """A class of answers goes on behind it."""
+    with pytest.raises(BadHandler, match="the exercise's cell is no Python"):
+        answers.require_alone(source, "resume")
+
+
+def test_scopes_in_scopes_are_looked_through_however_deep() -> None:
+    deep = f"def resume(world):\n    return 1\n\n\nx = {'lambda: ' * 1500}"
+
+    answers.require_alone(deep + "0\n", "resume")
+    with pytest.raises(BadHandler, match="uses `elsewhere`"):
+        answers.require_alone(deep + "elsewhere\n", "resume")
+
+
 def in_a_cell(source: str, name: str = "resume") -> Any:
     """What a cell defines, its source kept where IPython keeps it."""
     place = "/tmp/ipykernel_1/2.py"  # never on disk
