@@ -115,10 +115,10 @@ class PointResult:
 
     `schedule` holds the crash points in order: one at depth 1, two at depth 2 (first run, then resume).
     `promised` is what each run returned (None: it died), `recorded` the journal's checkpoint count and
-    state by step, `happened` the number of effects by intent.  `same_bytes_as` is the number of the point
-    whose crash has left the same bytes, so that its recovery stands for this one too; 0 where this
-    schedule had a recovery of its own.  How that came about is no part of the result: results that
-    differ in it alone are equal.
+    state by step, `happened` the number of effects by intent.  `same_bytes_as` is another
+    schedule, by its points' numbers: as many crashes of this one have left the same bytes, and what
+    followed on them was carried out there only.  Empty where this one was carried out by itself.  How a
+    result came about is no part of it: results that differ in that alone are equal.
     """
 
     schedule: tuple[CrashPoint, ...]
@@ -129,7 +129,7 @@ class PointResult:
     happened: dict[str, int]
     command: str
     explanation: str = ""
-    same_bytes_as: int = field(default=0, compare=False)
+    same_bytes_as: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def passed(self) -> bool:

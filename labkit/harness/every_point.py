@@ -2,173 +2,150 @@
 
 Each kill is a run of its own.  Crashes that leave the same bytes are recovered from once: a recovery is a
 process that starts from them, its chance and clock those of its run number, so it does the same each time.
+At depth 2 it is killed at each of its points once, too, and what that leaves is again shared.
 Other faults leave somebody alive, and two workers side by side are no function of the bytes that they
-find: there every point has a recovery of its own.
+find: there every schedule is carried out by itself.
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from labkit.harness.alike import Alike, shared
+from labkit.harness.answers import Answer, Points, Schedule, Task, not_attempted, patiently, repeated
+from labkit.harness.crashes import START
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 
-Answer = dict[str, Any]  # a `PointResult` as plain JSON
-Task = tuple[Any, ...]
 Progress = Callable[[int, int], None]
-MOST_TIMEOUTS = 6  # after so many runs past their deadline the rest is not attempted, and says so
+
+
+def quietly(done: int, total: int) -> None:
+    """The progress listener that shows nothing."""
 
 
 @dataclass(slots=True)
-class Alike:
-    """Crashes that have left the same bytes: the numbers of their points, and what the first of them left."""
+class Steps:
+    """How far a sweep is; its total grows as it learns what there is to do."""
 
-    first: int
-    left: dict[str, Any]
-    numbers: list[int]
+    listener: Progress
+    total: int = 0
+    done: int = 0
 
-    def add(self, number: int, left: dict[str, Any]) -> None:
-        """One more of them.  Only the folder of the first is kept."""
-        self.numbers.append(number)
-        if number < self.first:
-            self.first, self.left, left = number, left, self.left
-        shutil.rmtree(left["folder"])
+    def took(self, count: int = 1) -> None:
+        """So many more are done."""
+        self.done += count
+        self.listener(self.done, self.total)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What became of every point, by its number, and what the kills have left where that is shared."""
+    """What became of each schedule, and what their kills have left."""
 
-    answers: dict[int, Answer]
+    answers: dict[Schedule, Answer]
     groups: list[Alike]
 
-    def in_order(self, points: list[dict[str, Any]]) -> list[Answer]:
-        """One answer for each point."""
-        return [self.answers.get(point["number"]) or not_attempted(point) for point in points]
+    def in_order(self, points: Points) -> list[Answer]:
+        """All answers, at least one for each point of the first run."""
+        begun = {schedule[0] for schedule in self.answers}
+        missing = {
+            (point["number"],): not_attempted(point) for point in points if point["number"] not in begun
+        }
+        return [answer for _, answer in sorted((self.answers | missing).items())]
 
 
-def once(job: SweepJob, pool: Pool, points: list[dict[str, Any]], progress: Progress) -> Answered:
+def once(job: SweepJob, pool: Pool, points: Points, progress: Progress) -> Answered:
     """Depth 1; what fails is repeated and must fail alike."""
-    if job.fault == "kill" and not job.rival:
-        return killed_then_recovered(job.as_json, pool, points, progress)
-    return Answered(each_by_itself(job.as_json, pool, points, progress), [])
+    steps = Steps(progress)
+    if not is_shared(job):
+        return Answered(each_by_itself("kill_once", job, pool, points, steps), [])
+    return repeatedly(job, pool, first_kills(job, points), steps)
 
 
-def twice(job: SweepJob, pool: Pool, points: list[dict[str, Any]], progress: Progress) -> list[Answer]:
-    """Depth 2: every pair, in the order of the points."""
+def repeatedly(job: SweepJob, pool: Pool, kills: Mapping[Schedule, Task], steps: Steps) -> Answered:
+    """Killed at each and recovered from what that left; a failure is repeated, from its kill on."""
+    found = judged(job, pool, kills, steps)
+    repeats = {schedule: ("kill_and_recover", *task[1:]) for schedule, task in kills.items()}
+    return Answered(shared(found.groups, repeated(pool, repeats, found.answers)), found.groups)
+
+
+def twice(job: SweepJob, pool: Pool, points: Points, progress: Progress) -> Answered:
+    """Depth 2: every pair."""
+    steps = Steps(progress)
+    if not is_shared(job):
+        return Answered(each_by_itself("kill_twice", job, pool, points, steps), [])
+    unjudged, groups = killed(pool, first_kills(job, points), steps)
+    first_answers = recovered(job, pool, groups, steps, counts=True)
+    kills = {
+        (*group.first, second["number"]): ("kill", job.as_json, group.left, second, answer["witness"])
+        for group in groups
+        if (answer := first_answers.get(group.first, {})).get("outcome") == "judged"
+        for second in answer["points"]
+    }
+    found = judged(job, pool, kills, steps)
+    stopped = {first: answer for first, answer in first_answers.items() if answer["outcome"] != "judged"}
+    return Answered(shared(groups, unjudged | stopped | shared(found.groups, found.answers)), groups)
+
+
+def is_shared(job: SweepJob) -> bool:
+    """Whether what follows on a crash is a function of the bytes that it has left."""
+    return job.fault == "kill" and not job.rival
+
+
+def first_kills(job: SweepJob, points: Points) -> dict[Schedule, Task]:
+    """A kill of the first run at each of its points."""
     given = job.as_json
-    tasks = [("kill_twice", given, point) for point in points]
-    found: dict[int, list[Answer]] = {}
-    for index, answers in patiently(pool.run(tasks)):
-        found[index] = answers
-        progress(len(found), len(tasks))
-    missing = [not_attempted(points[index]) for index in range(len(tasks)) if index not in found]
-    return [answer for index in sorted(found) for answer in found[index]] + missing
+    return {(point["number"],): ("kill", given, START, point, job.witness) for point in points}
 
 
 def each_by_itself(
-    given: dict[str, Any], pool: Pool, points: list[dict[str, Any]], progress: Progress
-) -> dict[int, Answer]:
-    """Answers by the number of their point, each from a fault and a recovery of its own."""
-    tasks: dict[int, Task] = {point["number"]: ("kill_once", given, point) for point in points}
-    answers: dict[int, Answer] = {}
-    for index, [answer] in patiently(pool.run(list(tasks.values()))):
-        answers[points[index]["number"]] = answer
-        progress(len(answers), len(points))
-    return repeated(pool, tasks, answers)
+    task: str, job: SweepJob, pool: Pool, points: Points, steps: Steps
+) -> dict[Schedule, Answer]:
+    """Answers to schedules that share nothing; at depth 1 what fails is repeated."""
+    given = job.as_json
+    tasks: dict[Schedule, Task] = {(point["number"],): (task, given, point) for point in points}
+    steps.total += len(tasks)
+    answers: dict[Schedule, Answer] = {}
+    for _, found in patiently(pool, tasks):
+        answers |= {tuple(point["number"] for point in answer["schedule"]): answer for answer in found}
+        steps.took()
+    return repeated(pool, tasks, answers) if task == "kill_once" else answers
 
 
-def killed_then_recovered(
-    given: dict[str, Any], pool: Pool, points: list[dict[str, Any]], progress: Progress
-) -> Answered:
-    """Killed at each point, recovered once from the same bytes."""
-    unjudged, groups = killed_at_each(given, pool, points, progress)
-    by_number = {point["number"]: point for point in points}
-    recoveries = [("recover", given, group.left, by_number[group.first]) for group in groups]
-    done, first_answers = len(unjudged), {}
-    for index, [answer] in patiently(pool.run(recoveries)):
-        first_answers[groups[index].first] = answer
-        done += len(groups[index].numbers)
-        progress(len(points) + done, 2 * len(points))
-    tasks: dict[int, Task] = {group.first: ("kill_once", given, by_number[group.first]) for group in groups}
-    judged = repeated(pool, tasks, first_answers)
-    shared = {
-        number: judged[group.first] | {"schedule": [by_number[number]], "same_bytes_as": group.first}
-        for group in groups
-        if group.first in judged
-        for number in group.numbers
-        if number != group.first
-    }
-    return Answered(unjudged | judged | shared, groups)
+def judged(job: SweepJob, pool: Pool, kills: Mapping[Schedule, Task], steps: Steps) -> Answered:
+    """Killed at each, recovered once from the same bytes: an answer for each first of a group, and each that failed."""
+    unjudged, groups = killed(pool, kills, steps)
+    return Answered(unjudged | recovered(job, pool, groups, steps, counts=bool(job.draws)), groups)
 
 
-def killed_at_each(
-    given: dict[str, Any], pool: Pool, points: list[dict[str, Any]], progress: Progress
-) -> tuple[dict[int, Answer], list[Alike]]:
-    """Kill at each point: what could not be judged, and what the others have left, in the order of the points."""
-    unjudged: dict[int, Answer] = {}
+def killed(
+    pool: Pool, kills: Mapping[Schedule, Task], steps: Steps
+) -> tuple[dict[Schedule, Answer], list[Alike]]:
+    """Kill at each: what could not be judged, and what the others have left, in order."""
+    unjudged: dict[Schedule, Answer] = {}
     groups: dict[str, Alike] = {}
-    kills = [("kill", given, point) for point in points]
-    for done, (index, [answer]) in enumerate(patiently(pool.run(kills)), start=1):
-        number = points[index]["number"]
+    steps.total += len(kills)
+    for schedule, [answer] in patiently(pool, kills):
         if "bytes" not in answer:
-            unjudged[number] = answer
+            unjudged[schedule] = answer
         elif answer["bytes"] in groups:
-            groups[answer["bytes"]].add(number, answer)
+            groups[answer["bytes"]].add(schedule, answer)
         else:
-            groups[answer["bytes"]] = Alike(number, answer, [number])
-        progress(done, 2 * len(points))
+            groups[answer["bytes"]] = Alike(schedule, answer)
+        steps.took()
     return unjudged, sorted(groups.values(), key=lambda group: group.first)
 
 
-def patiently(found: Iterator[tuple[int, list[Answer]]]) -> Iterator[tuple[int, list[Answer]]]:
-    """The answers up to the one with which too many runs have passed their deadline or a limit."""
-    timeouts = 0
-    with closing(found):  # type: ignore[type-var]  # the pool's generator: what it still runs is ended
-        for index, answers in found:
-            yield index, answers
-            timeouts += any(answer["outcome"] in ("timed_out", "killed_by_limit") for answer in answers)
-            if timeouts >= MOST_TIMEOUTS:
-                return
-
-
-def repeated(pool: Pool, tasks: Mapping[int, Task], answers: Mapping[int, Answer]) -> dict[int, Answer]:
-    """The answers after failing ones have been run once more: one that ends differently is flaky."""
-    failing = [number for number in sorted(answers) if fails(answers[number])]
-    found = dict(answers)
-    for index, [again] in pool.run([tasks[number] for number in failing]):
-        before = answers[failing[index]]
-        if names(again) != names(before):
-            why = f"{', '.join(names(before))} at first, then {what_came_of(again)}"
-            found[failing[index]] = before | {"outcome": "flaky", "explanation": why}
+def recovered(
+    job: SweepJob, pool: Pool, groups: list[Alike], steps: Steps, counts: bool
+) -> dict[Schedule, Answer]:
+    """The recovery from what each group has left, by the first of its schedules."""
+    given = job.as_json
+    tasks: dict[Schedule, Task] = {group.first: ("recover", given, group.left, counts) for group in groups}
+    steps.total += len(tasks)
+    found: dict[Schedule, Answer] = {}
+    for schedule, [answer] in patiently(pool, tasks):
+        found[schedule] = answer
+        steps.took()
     return found
-
-
-def fails(answer: Answer) -> bool:
-    """Whether an answer was judged and some verdict does not pass."""
-    return answer["outcome"] == "judged" and not all(verdict["passed"] for verdict in answer["verdicts"])
-
-
-def what_came_of(answer: Answer) -> str:
-    """The verdicts in one phrase, or why there is none."""
-    if answer["outcome"] == "judged":
-        return ", ".join(names(answer))
-    return f"{answer['outcome']} ({answer['explanation']})"
-
-
-def names(answer: Answer) -> list[str]:
-    """The names of an answer's verdicts."""
-    return [verdict["name"] for verdict in answer["verdicts"]]
-
-
-def not_attempted(point: dict[str, Any]) -> Answer:
-    """A point that was given up on."""
-    return {
-        "schedule": [point], "outcome": "not_attempted", "verdicts": [], "promised": [], "recorded": {},
-        "happened": {}, "explanation": f"{MOST_TIMEOUTS} points before it passed their deadline or a limit",
-        "recovery_worked": False,
-    }  # fmt: skip

@@ -137,7 +137,7 @@ def sweep_of(given: Any) -> Sweep:
 
 def result_of(given: Any, place: str) -> PointResult:
     """Raises: BadPacket."""
-    found = record({"same_bytes_as": 0, **typed(given, dict, place)}, PointResult, place)
+    found = record({"same_bytes_as": [], **typed(given, dict, place)}, PointResult, place)
     return PointResult(
         schedule=tuple(
             point_of(item, f"{place}.schedule[{n}]") for n, item in enumerated(found["schedule"], place)
@@ -154,7 +154,10 @@ def result_of(given: Any, place: str) -> PointResult:
         },
         command=typed(found["command"], str, f"{place}.command"),
         explanation=typed(found["explanation"], str, f"{place}.explanation"),
-        same_bytes_as=typed(found["same_bytes_as"], int, f"{place}.same_bytes_as"),
+        same_bytes_as=tuple(
+            typed(number, int, f"{place}.same_bytes_as[{n}]")
+            for n, number in enumerated(found["same_bytes_as"], f"{place}.same_bytes_as")
+        ),
     )
 
 

@@ -15,16 +15,14 @@ from typing import Any
 
 from labkit.errors import BadHandler, BadOption
 from labkit.harness import closure, drawn, every_point
+from labkit.harness.answers import Answer
 from labkit.harness.controls import problems_of
 from labkit.harness.every_point import Progress as Progress
+from labkit.harness.every_point import quietly as quietly
 from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.observations import CrashPoint, Observation, PointResult, ProcessRun, Sweep, Trial, Verdict
-
-
-def quietly(done: int, total: int) -> None:
-    """The progress listener that shows nothing."""
 
 
 def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quietly) -> Sweep:
@@ -41,7 +39,7 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
     job = replace(with_intents_of(job, controls[0]), witness=controls[0]["witness"])
     points = tuple(CrashPoint(**point) for point in controls[0]["points"])
     problems = problems_of(controls)
-    answers: list[dict[str, Any]] = []
+    answers: list[Answer] = []
     graph: dict[str, Any] | None = None
     if controls[0]["returncode"] == 0 and not controls[0]["timed_out"]:
         answers = at_every_point(job, pool, depth, controls[0]["points"], progress)
@@ -66,10 +64,10 @@ def sweep(job: SweepJob, pool: Pool, depth: str = "1", progress: Progress = quie
 
 def at_every_point(
     job: SweepJob, pool: Pool, depth: str, points: list[dict[str, Any]], progress: Progress
-) -> list[every_point.Answer]:
+) -> list[Answer]:
     """Every schedule of the depth, in order, and after depth `1` the job's own pairs of crashes."""
     if depth == "2":
-        return every_point.twice(job, pool, points, progress)
+        return every_point.twice(job, pool, points, progress).in_order(points)
     found = every_point.once(job, pool, points, progress)
     return found.in_order(points) + drawn.pairs(job, pool, points, found)
 
@@ -141,7 +139,7 @@ def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
         happened=answer["happened"],
         command=closure.command(job, [point.number for point in schedule]),
         explanation=answer["explanation"],
-        same_bytes_as=answer.get("same_bytes_as", 0),
+        same_bytes_as=tuple(answer.get("same_bytes_as", ())),
     )
 
 

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
-from labkit.harness import remains, resuming, schedules, snapshots, unseen, witness
+from labkit.harness import crashes, resuming, schedules, snapshots, unseen, witness
 from labkit.harness.columns import last_words
+from labkit.harness.crashes import how_it_fell, unjudged, world_of
 from labkit.harness.edges import run_from
-from labkit.harness.jobs import SweepJob, clone
-from labkit.harness.ran import Ran
-from labkit.observations import CrashPoint, ProcessRun, Snapshot, TrialOutcome
-
-
-@contextmanager
-def world_of(job: SweepJob, template: str | None = None) -> Iterator[Path]:
-    """A clone of the job's world, gone afterwards."""
-    folder = clone(template or job.template, job.scratch)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+from labkit.harness.jobs import SweepJob
+from labkit.observations import CrashPoint, ProcessRun, Snapshot
 
 
 def control(job: SweepJob) -> dict[str, Any]:
@@ -49,61 +36,6 @@ def control(job: SweepJob) -> dict[str, Any]:
         "sql_chance": any("sql_chance" in message for message in ran.messages),
         "witness": witness.expected(ran.claims, ran.witness),
     }
-
-
-def how_it_fell(
-    job: SweepJob, ran: Ran, at: int, expected: CrashPoint | None, seen: Mapping[str, Any]
-) -> tuple[TrialOutcome, str]:
-    """Whether a run met its fault where the fault-free run has this point: by its word, and from outside."""
-    outcome, why = schedules.how_it_fell(job, ran, at, expected)
-    if outcome == "judged" and (found := witness.contradiction(seen, ran.witness, at)):
-        return "tampered", found
-    return outcome, why
-
-
-def kill(job: SweepJob, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """The first run is killed at `point`; what it leaves is kept, for `recover`, and the caller removes it.
-
-    `folder` is that world, `bytes` its digest, `run` the killed process.  Where it was not killed there, an
-    answer says why instead.
-    """
-    met = CrashPoint(**point)
-    folder = clone(job.template, job.scratch)
-    ran = schedules.run_faulty(job, folder, 1, met.number)
-    outcome, why = how_it_fell(job, ran, met.number, met, job.witness)
-    if outcome != "judged":
-        shutil.rmtree(folder)
-        return [unjudged([met], outcome, why)]
-    left = {"folder": str(folder), "bytes": remains.digest_of(folder), "run": asdict(ran.run)}
-    return [{"outcome": outcome, **left}]
-
-
-def recover(job: SweepJob, left: dict[str, Any], point: dict[str, Any]) -> list[dict[str, Any]]:
-    """The workflow is resumed to its end from what a `kill` at `point` has left.
-
-    Where the job has drawn pairs, the first resume's own crash points are told as well.
-    """
-    with world_of(job, left["folder"]) as folder:
-        schedules.intervene(job, folder)
-        run, met = ProcessRun(**left["run"]), CrashPoint(**point)
-        result = resuming.finish_and_judge(job, folder, [run], [met], counts=bool(job.draws))
-    if why := witness.problem_of(result.get("witness", {})):
-        return [unjudged([met], "tampered", why)]
-    return [result]
-
-
-def kill_recovery(
-    job: SweepJob, left: dict[str, Any], first: dict[str, Any], second: dict[str, Any], seen: dict[str, Any]
-) -> list[dict[str, Any]]:
-    """The recovery from what a `kill` at `first` has left is killed at `second`, then all is resumed."""
-    points = [CrashPoint(**first), CrashPoint(**second)]
-    with world_of(job, left["folder"]) as folder:
-        schedules.intervene(job, folder)
-        ran = schedules.run_faulty(job, folder, 2, points[1].number)
-        outcome, why = how_it_fell(job, ran, points[1].number, points[1], seen)
-        if outcome != "judged":
-            return [unjudged(points, outcome, why)]
-        return [resuming.finish_and_judge(job, folder, [ProcessRun(**left["run"]), ran.run], points)]
 
 
 def kill_once(job: SweepJob, point: dict[str, Any]) -> list[dict[str, Any]]:
@@ -192,19 +124,11 @@ def point_json(point: CrashPoint) -> dict[str, Any]:
     return {"number": point.number, "kind": point.kind, "label": point.label, "line": point.line}
 
 
-def unjudged(points: list[CrashPoint], outcome: str, why: str) -> dict[str, Any]:
-    """A schedule that could not be judged, with the reason."""
-    return {
-        "schedule": [point_json(point) for point in points], "outcome": outcome, "verdicts": [], "promised": [],
-        "returncodes": [], "recorded": {}, "happened": {}, "explanation": why, "recovery_worked": False,
-    }  # fmt: skip
-
-
 TASKS: dict[str, Callable[..., Any]] = {
     "control": control,
-    "kill": kill,
-    "recover": recover,
-    "kill_recovery": kill_recovery,
+    "kill": crashes.kill,
+    "recover": crashes.recover,
+    "kill_and_recover": crashes.kill_and_recover,
     "kill_once": kill_once,
     "kill_twice": kill_twice,
     "kill_schedule": kill_schedule,

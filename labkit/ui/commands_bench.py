@@ -106,32 +106,20 @@ def harness_measures(bench: Bench) -> Iterator[Measure]:
 
     yield bench.trials(at_most=1.5)
 
-    def once() -> list[Work]:
-        return [*CONTROLS, *work_of(sweeps.sweep(bench.job, bench.pool, "1"))]
-
-    def twice() -> list[Work]:
-        found = sweeps.sweep(bench.job, bench.pool, "2")
-        first = [("kill", stop) for stop in bench.stops]
-        whole = [("kill", 0)] * len(
-            first
-        )  # the recovery after each, unharmed: it tells where it can be killed
-        return [*CONTROLS, *first, *whole, *repeated("trial", bench.stops, len(found.results))]
+    def swept(depth: str) -> list[Work]:
+        return [*CONTROLS, *work_of(sweeps.sweep(bench.job, bench.pool, depth))]
 
     def explored() -> list[Work]:
         graph = closure.explore(bench.job, bench.pool, sweeps.quietly)
-        return [*[("kill", 0)] * len(graph["states"]), *repeated("kill", bench.stops, graph["kills"])]
+        kills = itertools.islice(itertools.cycle(bench.stops), graph["kills"])
+        return [*[("kill", 0)] * len(graph["states"]), *(("kill", stop) for stop in kills)]
 
-    yield bench.sweep("sweep at depth 1, time a kill", once, at_most=1.5)
-    yield bench.sweep("sweep at depth 2, time a kill", twice, at_most=1.5)
+    yield bench.sweep("sweep at depth 1, time a kill", lambda: swept("1"), at_most=1.5)
+    yield bench.sweep("sweep at depth 2, time a kill", lambda: swept("2"), at_most=1.5)
     yield bench.sweep("sweep at depth all, time a kill", explored, at_most=1.5)
     yield bench.launchers()
     with TemporaryDirectory(prefix="lab-bench-", dir=Path.cwd()) as folder:
         yield bench.ledger(Path(folder), effects=100, at_least=0.9)
-
-
-def repeated(work: str, stops: list[int], count: int) -> list[Work]:
-    """So much of the same work, at the stops in turn."""
-    return [(work, stop) for stop, _ in zip(itertools.cycle(stops), range(count), strict=False)]
 
 
 def row_of(found: Measure) -> list[str]:

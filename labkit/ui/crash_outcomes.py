@@ -166,11 +166,15 @@ def tally(sweep: Sweep) -> list[tuple[Sign, int]]:
 
 
 def kills(sweep: Sweep) -> int:
-    """How many faults were met for real: the distinct beginnings of the judged schedules, a fault each."""
+    """How many faults were met for real: the distinct beginnings of the judged schedules, a fault each.
+
+    What follows on crashes that left the same bytes as others' was carried out for those only.
+    """
     met = {
-        tuple(point.number for point in result.schedule[: length + 1])
+        numbers[: length + 1]
         for result in sweep.results
         if result.outcome not in ("not_killed", "not_attempted")
-        for length in range(len(result.schedule))
+        for numbers in [tuple(point.number for point in result.schedule)]
+        for length in range(len(result.same_bytes_as) or len(numbers))
     }
     return len(met) + int((sweep.closure or {}).get("kills", 0))

@@ -14,6 +14,7 @@ from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 from labkit.harness.workers import payment
 from labkit.harness.worlds import one_charge
+from labkit.ui import crash_outcomes
 
 
 def test_the_floor_kills_resumes_and_reads_and_a_child_that_fails_is_noticed(tmp_path: Path) -> None:
@@ -41,6 +42,20 @@ def test_the_floor_of_a_sweep_shares_the_recoveries_that_the_sweep_shares() -> N
     assert len(work) == len(swept.points)
     assert [stop for _, stop in work] == stops_of(point.kind for point in swept.points)
     assert sum(what == "trial" for what, _ in work) == swept.recoveries < len(work)
+
+
+def test_at_depth_two_only_what_was_carried_out_is_its_work() -> None:
+    with Pool(2) as pool:
+        request = Request(f"{payment.__file__}:pay", resume="resume", points=("boundary",), depth="2")
+        swept = sweep(request, pool)
+
+    work = work_of(swept)
+
+    kills = crash_outcomes.kills(swept)
+    assert len(swept.points) < kills < len(swept.points) + len(swept.results)
+    assert len(work) == kills
+    firsts = {result.schedule[0].number for result in swept.results if len(result.same_bytes_as) != 1}
+    assert sum(what == "trial" for what, _ in work) == len(firsts) + swept.recoveries
 
 
 def test_a_crash_point_stops_the_floor_after_the_statements_before_it() -> None:

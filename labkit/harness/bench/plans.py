@@ -16,7 +16,7 @@ from labkit.harness.bench import floor
 from labkit.harness.bench.recording import statements_of
 from labkit.harness.jobs import SweepJob
 from labkit.harness.snapshots import read_tables, store_files
-from labkit.observations import Sweep
+from labkit.observations import PointResult, Sweep
 
 Work = tuple[str, int]  # `kill` or `trial`, and after how many statements it is killed; 0: it is not
 CONTROLS: list[Work] = [
@@ -58,12 +58,22 @@ def stops_of(kinds: Iterable[str]) -> list[int]:
 
 
 def work_of(sweep: Sweep) -> list[Work]:
-    """What a depth-1 sweep has done, as the floor does it: every kill, and the recoveries that were not shared."""
+    """What a sweep has done, as the floor does it: every kill, and the recoveries that were not shared.
+
+    The floor knows the SQL of a first run only: the second kills of a pair are some of the first ones again.
+    """
     stops = stops_of(point.kind for point in sweep.points)
-    return [
-        ("kill" if result.same_bytes_as else "trial", stops[result.schedule[0].number - 1])
-        for result in sweep.results
-    ]
+    alone = [result for result in sweep.results if len(result.schedule) == 1]
+    pairs = [one for one in sweep.results if len(one.schedule) == 2 and len(one.same_bytes_as) != 1]
+    recovered = {numbers_of(one)[0] for one in alone or pairs if not (alone and one.same_bytes_as)}
+    once = [("trial" if n in recovered else "kill", stop) for n, stop in enumerate(stops, start=1)]
+    again = zip(pairs, itertools.cycle(stops), strict=False)
+    return once + [("kill" if result.same_bytes_as else "trial", stop) for result, stop in again]
+
+
+def numbers_of(result: PointResult) -> tuple[int, ...]:
+    """A schedule by its points' numbers."""
+    return tuple(point.number for point in result.schedule)
 
 
 def recorded(job: SweepJob, folder: Path, run_number: int) -> list[list[str]]:
