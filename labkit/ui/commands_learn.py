@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ AnswerFile = Annotated[
     Path | None, typer.Argument(metavar="[ANSWER.py]", help="A file with the exercise; yours without it.")
 ]
 Again = Annotated[bool, typer.Option("--again", help="Show again what was shown, and nothing new.")]
+WholeMap = Annotated[bool, typer.Option("--map", help="Every crash point, on the source.")]
 Every = Annotated[float, typer.Option("--every", help="Seconds between two looks at the file.")]
 
 TODO: dict[Standing, tuple[str, ...]] = {
@@ -76,13 +78,23 @@ def next_kata(as_json: JsonOption = False) -> None:
 
 
 def read(name: KataName) -> None:
-    """A kata's lesson up to its questions, as text: the story, the workers' source, a run without a crash."""
-    from labkit.learning import katas
-    from labkit.ui import lesson_text
+    """A kata's lesson as text, as far as you are: up to its questions, to its exercise, to its end."""
+    from labkit.learning import katas, progress
+    from labkit.learning.places import workspace_folder
+    from labkit.ui import learner, lesson_text
 
-    kata = katas.find(name)
+    kata, workspace = katas.find(name), workspace_folder()
+    predictions, standing = progress.standings(workspace, [kata])[kata.slug]
+    unread = learner.is_unread(kata, workspace)
     print_line(lesson_text.before_the_prediction(kata))
-    print_line(f"\nSay what you expect: lab predict {kata.slug}")
+    if not predictions:
+        return print_line(f"\nSay what you expect: lab predict {kata.slug}")
+    if unread:
+        return print_line(f"\nKill its processes and read the rows: lab observe {kata.slug}")
+    print_line(f"\n{lesson_text.before_the_exercise(kata)}")
+    if standing != "done":
+        return print_line(f"\nNow write it yourself: lab watch {kata.slug}")
+    return print_line(f"\n{lesson_text.after_the_exercise(kata)}\n\nGo on: lab next")
 
 
 def hint(name: KataName, again: Again = False, as_json: JsonOption = False) -> None:
@@ -129,13 +141,15 @@ def reset(name: KataName) -> None:
         print_line("If it is open in JupyterLab: File, Reload Notebook from Disk.")
 
 
-def check(name: KataName, answer: AnswerFile = None, as_json: JsonOption = False) -> None:
-    """Kill and resume by your answer at every crash point, and show the crash map."""
+def check(
+    name: KataName, answer: AnswerFile = None, whole_map: WholeMap = False, as_json: JsonOption = False
+) -> None:
+    """Kill and resume by your answer at every crash point; say what fell short, or draw the whole crash map."""
     from labkit.grading.stage import load_stage
     from labkit.learning import katas
     from labkit.learning.places import workspace_folder
     from labkit.learning.progress import answer_place
-    from labkit.ui import learner, sweep_output
+    from labkit.ui import crashmap_text, learner, sweep_output, told
 
     kata, workspace = katas.find(name), workspace_folder()
     path = answer or answer_place(workspace, kata.slug)
@@ -144,8 +158,14 @@ def check(name: KataName, answer: AnswerFile = None, as_json: JsonOption = False
         swept = learner.sweep(load_stage(kata), path, workspace, show)
     if as_json:
         print_json(swept.sweep)
-    else:
+    elif whole_map:
         sweep_output.show(swept.sweep, sweep_output.shortfalls(swept.sweep))
+    else:
+        print_line(crashmap_text.verdict(swept.sweep))
+        for line in told.told(swept, kata.slug, kata.exercise):
+            print_line(line)
+        named = f" {shlex.quote(str(answer))}" if answer else ""
+        print_line(f"Each crash on the source: lab check {kata.slug}{named} --map")
     if swept.sweep.broke:
         raise HarnessError("some trials broke in the machinery and were not judged", "see them above")
     if not swept.kept and answer is None:
@@ -161,7 +181,7 @@ def watch(name: KataName, every: Every = 0.5) -> None:
     from labkit.learning import katas
     from labkit.learning.places import workspace_folder
     from labkit.learning.progress import answer_place
-    from labkit.ui import exercises, watching
+    from labkit.ui import exercises, lesson_text, watching
     from labkit.ui.sweep_output import readable
 
     if not 0.05 <= every <= 60:
@@ -169,6 +189,7 @@ def watch(name: KataName, every: Every = 0.5) -> None:
     kata, workspace = katas.find(name), workspace_folder()
     stage = load_stage(kata)
     path = answer_place(workspace, kata.slug)
+    print_line(f"{lesson_text.before_the_exercise(kata)}\n")
     if exercises.write_starter(kata, workspace):
         print_line(f"The exercise was written to {readable(str(path))}.")
     print_line(f"Watching {readable(str(path))}: write `{kata.exercise}` and save. Ctrl-C ends.")

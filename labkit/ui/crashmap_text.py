@@ -74,10 +74,14 @@ def _table(listing: Listing, here: int) -> Table:
     return table
 
 
+def verdict(sweep: Sweep) -> str:
+    """The one sentence to read, with its mark."""
+    return f"{MARKS[crash_headline.tone(sweep)]} {crash_headline.headline(sweep)}"
+
+
 def head(sweep: Sweep) -> Iterator[Line]:
     """The verdict, the first wrong crash, the tally, the problems."""
-    tone = crash_headline.tone(sweep)
-    yield f"{MARKS[tone]} {crash_headline.headline(sweep)}", tone
+    yield verdict(sweep), crash_headline.tone(sweep)
     yield f"{visible(sweep.scenario)}: {crash_headline.workers(sweep)}", "dim"
     for problem in sweep.problems:
         yield f"! This sweep is not sound: {visible(problem)}", "unjudged"

@@ -23,12 +23,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """A sweep of an answer, the SHA-256 of the bytes it began with, and whether progress took note of it."""
+    """A sweep of an answer, the SHA-256 of the bytes it began with, and whether progress took note of it.
+
+    `is_own` is false for a file that is not the learner's answer: progress takes note of none.
+    """
 
     sweep: Sweep
     answer: Path
     answer_digest: str | None
     kept: bool
+    is_own: bool = True
 
 
 def now_ms() -> int:
@@ -67,7 +71,7 @@ def sweep(stage: Stage, answer: Path, workspace: Path, show: Progress = quietly)
         progress.progress(workspace).db.close()  # a store that cannot be opened is said before the wait
     swept = engine.grade(stage, answer, progress=show)
     if before is None or not own or swept.broke or progress.digest_of(answer) != before:
-        return Swept(swept, answer, before, kept=False)
+        return Swept(swept, answer, before, kept=False, is_own=own)
     with progress.progress(workspace) as opened:
         opened.add_check(stage.kata.slug, progress.Check(before, swept.passed), now_ms())
     return Swept(swept, answer, before, kept=True)
@@ -90,7 +94,7 @@ def require_answer(answer: Path, kata: Kata) -> None:
     own_files.require_file(answer)
     if not answer.is_file():
         raise UnknownName(
-            f"{answer} is not there", f"`lab reset {kata.slug}` writes the exercise, or name another file"
+            f"{answer} is not there", f"`lab watch {kata.slug}` writes the exercise, or name another file"
         )
 
 

@@ -41,7 +41,7 @@ def shortfall_lines(results: Sequence[PointResult], sweep: Sweep) -> list[str]:
     """One line a place and verdict, as compilers write them: `file:line: point: verdict: why`."""
     groups: dict[tuple[str, str], list[PointResult]] = {}
     for result in results:
-        groups.setdefault((place_of(result, sweep), ", ".join(result.names)), []).append(result)
+        groups.setdefault((place_of(result, sweep), names_of(result)), []).append(result)
     lines = []
     for (place, names), alike in groups.items():
         labels = [labels_of(result) for result in alike]
@@ -83,9 +83,14 @@ def labels_of(result: PointResult) -> str:
     return ", then ".join(point.label for point in result.schedule) or "no fault"
 
 
+def names_of(result: PointResult) -> str:
+    """Its verdicts, those of several intents in their order; or its outcome.  What all have in common stands once."""
+    return ", ".join(dict.fromkeys(result.names))
+
+
 def why(result: PointResult) -> str:
     """The rows that a failing verdict rests on, or what became of the trial."""
-    failing = [verdict.because for verdict in result.verdicts if not verdict.passed]
+    failing = list(dict.fromkeys(verdict.because for verdict in result.verdicts if not verdict.passed))
     return "; ".join(failing) if result.outcome == "judged" and failing else result.explanation
 
 
@@ -123,9 +128,9 @@ def summary(sweep: Sweep, failing: Sequence[PointResult]) -> str:
     """One line: how much was killed, and what came of it."""
     counts: dict[str, int] = {}
     for result in sweep.results:
-        for name in result.names:
-            counts[name] = counts.get(name, 0) + 1
-    found = ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "nothing judged"
+        names = " with ".join(dict.fromkeys(result.names))
+        counts[names] = counts.get(names, 0) + 1
+    found = ", ".join(f"{names} {count}" for names, count in sorted(counts.items())) or "nothing judged"
     trials = f"{len(sweep.points)} crash points, {len(sweep.results)} schedules of {sweep.fault}"
     if any(result.same_bytes_as for result in sweep.results):
         trials += f", {sweep.recoveries} recoveries"

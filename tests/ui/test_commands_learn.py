@@ -74,13 +74,27 @@ def test_a_kata_from_new_to_done_and_back(
     with predict.journal(workspace) as journal:
         readings.keep(journal, journal.all()[-1], predict.whole(kata, kata.author).answers, 2)
     assert standing(capsys) == ("predicted", [f"lab watch {MODEL}"])
+    assert main(["read", "k03"]) == 0
+    assert re.search(
+        r"\nCan you write it\?\n.*\n\nNow write it yourself: lab watch \w+\n$",
+        capsys.readouterr().out,
+        re.DOTALL,
+    )
 
     assert main(["reset", "k03"]) == 0
     answer = progress.answer_place(workspace, MODEL)
     starter = answer.read_text(encoding="utf-8")
     assert "raise NotImplementedError" in starter
+    capsys.readouterr()
     assert main(["check", "k03"]) == 1
-    assert "stuck" in capsys.readouterr().out
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1:3] == [
+        "`resume` is not written yet.", "stuck: 32 of 36 crashes, first at point 1: line 13 of payment.py"
+    ]  # fmt: skip
+    assert shown[-2:] == [
+        f"Stuck? lab hint {MODEL}", f"Each crash on the source: lab check {MODEL} --map"
+    ]  # fmt: skip
+    assert len(shown) <= 12
     assert standing(capsys) == ("fell short", [f"lab watch {MODEL}", f"lab hint {MODEL}"])
 
     answer.write_text(solution, encoding="utf-8")
@@ -88,6 +102,8 @@ def test_a_kata_from_new_to_done_and_back(
     assert main(["check", "k03"]) == 0
     assert "It passes at all 36 crash points" in capsys.readouterr().out
     assert standing(capsys) == ("done", [])
+    assert main(["read", "k03"]) == 0
+    assert '"How would you make this payment safe to retry?"' in capsys.readouterr().out
     assert main(["next"]) == 0
     assert "All 1 katas are done" in capsys.readouterr().out
 
@@ -232,7 +248,7 @@ def test_check_without_an_answer_says_how_to_get_one(workspace: Path) -> None:
     found = lab("check", "k03")
 
     assert (found.returncode, found.stdout) == (2, "")
-    assert f"`lab reset {MODEL}` writes the exercise" in found.stderr
+    assert f"`lab watch {MODEL}` writes the exercise" in found.stderr
 
 
 def test_check_gives_the_sweep_that_the_notebook_gives(answer: Path, solution: str) -> None:
@@ -434,11 +450,12 @@ def test_watch_checks_each_save_and_ends_by_ctrl_c(
 ) -> None:
     answer = progress.answer_place(workspace, MODEL)
     lines = read_until(watcher, "Stuck")
-    assert lines[0].startswith("The exercise was written to ")
-    assert "write `resume` and save" in lines[1]
-    assert "stuck: 32 of 36 crashes, first at 1 line 13 of payment.py" in lines
+    assert lines[0] == "Can you write it?"
+    assert any(line.startswith("The exercise was written to ") for line in lines)
+    assert any("write `resume` and save" in line for line in lines)
+    assert "`resume` is not written yet." in lines
+    assert "stuck: 32 of 36 crashes, first at point 1: line 13 of payment.py" in lines
     assert f"  lab trial {MODEL} --at 1" in lines
-    assert "its runs say: NotImplementedError" in lines
 
     answer.write_text("def resume(world:\n", encoding="utf-8")
     assert read_until(watcher, "not checked|Stuck")[-1] == (
