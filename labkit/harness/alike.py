@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from labkit.harness.answers import Answer, Points, Schedule
+from labkit.harness.answers import Answer, Points, Schedule, Task
+
+MOST_KEPT_BYTES = 256 * 1024 * 1024  # of one depth's worlds at one time
 
 
 @dataclass(slots=True)
@@ -23,7 +25,24 @@ class Alike:
         if schedule < self.first:
             self.first, self.left, left = schedule, left, self.left
         self.others.append(left["met"])
-        shutil.rmtree(left["folder"])
+        if left["folder"]:
+            shutil.rmtree(left["folder"], ignore_errors=True)
+
+
+@dataclass(slots=True)
+class Store:
+    """Room for what kills have left, in memory where worlds are in memory.  What is too much is killed for again."""
+
+    kept_bytes: int = 0
+
+    def keep(self, left: dict[str, Any], kill: Task) -> dict[str, Any]:
+        """What `kill` has left, with its folder where there is room for it, else with the way to get it again."""
+        size = left["size"]
+        if self.kept_bytes + size <= MOST_KEPT_BYTES and 8 * size <= shutil.disk_usage(left["folder"]).free:
+            self.kept_bytes += size
+            return left
+        shutil.rmtree(left["folder"], ignore_errors=True)
+        return left | {"folder": "", "again": kill[2:]}
 
 
 def shared(groups: list[Alike], answers: Mapping[Schedule, Answer]) -> dict[Schedule, Answer]:

@@ -1,13 +1,14 @@
 """One crash and one recovery as tasks of a warm process: a world goes in, what is left of it comes out.
 
-What a kill leaves is plain JSON: `folder` (kept, the caller removes it) and `bytes` (its digest), the `runs`
-so far and the crash points that they `met`.  The next kill, or the recovery, begins there.
+What a kill leaves is plain JSON: `folder` (kept, the caller removes it), `bytes` (its digest) and `size`, the
+`place` where the world was, the `runs` so far and the crash points that they `met`.  The next kill, or the
+recovery, begins there.  Where there was no room to keep the folder, `again` says how to get the same once more.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +28,9 @@ def kill(job: SweepJob, left: Left, point: dict[str, Any], seen: Mapping[str, An
 
     `seen` is what a run without faults has shown there, see `witness`.
     """
+    if "again" in left:
+        same = {"met": left["met"]}
+        return after(job, left["again"], lambda found: kill(job, found | same, point, seen))
     folder = clone(left["folder"] or job.template, job.scratch)
     runs, met = runs_of(left), [*met_of(left), CrashPoint(**point)]
     move_on(job, folder, left)
@@ -35,11 +39,14 @@ def kill(job: SweepJob, left: Left, point: dict[str, Any], seen: Mapping[str, An
     if outcome != "judged":
         shutil.rmtree(folder)
         return [unjudged(met, outcome, why)]
+    kept = folder.rename(folder.with_name(f"{folder.name}-left"))
     return [
         {
             "outcome": outcome,
-            "folder": str(folder),
-            "bytes": remains.digest_of(folder),
+            "folder": str(kept),
+            "place": str(folder),
+            "bytes": remains.digest_of(kept),
+            "size": remains.size_of(kept),
             "runs": [asdict(run) for run in (*runs, ran.run)],
             "met": [asdict(point) for point in met],
         }
@@ -51,7 +58,10 @@ def recover(job: SweepJob, left: Left, counts: bool) -> list[dict[str, Any]]:
 
     Where it `counts`, the first resume tells its own crash points as well.
     """
-    with world_of(job, left["folder"]) as folder:
+    if "again" in left:
+        same = {"met": left["met"]}  # it may stand for another that left the same
+        return after(job, left["again"], lambda found: recover(job, found | same, counts))
+    with world_again(left) as folder:
         move_on(job, folder, left)
         result = resuming.finish_and_judge(job, folder, runs_of(left), met_of(left), counts)
     if why := witness.problem_of(result.get("witness", {})):
@@ -63,13 +73,20 @@ def kill_and_recover(
     job: SweepJob, left: Left, point: dict[str, Any], seen: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Both, one after the other, with nothing kept."""
-    [found] = kill(job, left, point, seen)
+    return after(job, (left, point, seen), lambda found: recover(job, found, counts=False))
+
+
+def after(
+    job: SweepJob, crash: Sequence[Any], then: Callable[[Left], list[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """What comes after a kill, `then` told from what it leaves, which is not kept."""
+    [found] = kill(job, *crash)
     if "bytes" not in found:
         return [found]
     try:
-        return recover(job, found, counts=False)
+        return then(found)
     finally:
-        shutil.rmtree(found["folder"])
+        shutil.rmtree(found["folder"], ignore_errors=True)
 
 
 def move_on(job: SweepJob, folder: Path, left: Left) -> None:
@@ -93,6 +110,19 @@ def world_of(job: SweepJob, template: str = "") -> Iterator[Path]:
     """A clone of the job's world, or of another one, gone afterwards."""
     folder = clone(template or job.template, job.scratch)
     try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def world_again(left: Left) -> Iterator[Path]:
+    """What a kill has left, at its own place: files of the killed run may name that.  Gone afterwards."""
+    folder = Path(left["place"])
+    shutil.rmtree(folder, ignore_errors=True)  # of a warm process that died at the same task
+    folder.mkdir(mode=0o700)
+    try:
+        remains.copied(left["folder"], folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

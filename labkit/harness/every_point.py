@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from labkit.harness.alike import Alike, shared
+from labkit.harness.alike import Alike, Store, shared
 from labkit.harness.answers import Answer, Points, Schedule, Task, not_attempted, patiently, repeated
 from labkit.harness.crashes import START
 from labkit.harness.jobs import SweepJob
@@ -125,6 +125,7 @@ def killed(
     """Kill at each: what could not be judged, and what the others have left, in order."""
     unjudged: dict[Schedule, Answer] = {}
     groups: dict[str, Alike] = {}
+    store = Store()
     steps.total += len(kills)
     for schedule, [answer] in patiently(pool, kills):
         if "bytes" not in answer:
@@ -132,7 +133,7 @@ def killed(
         elif answer["bytes"] in groups:
             groups[answer["bytes"]].add(schedule, answer)
         else:
-            groups[answer["bytes"]] = Alike(schedule, answer)
+            groups[answer["bytes"]] = Alike(schedule, store.keep(answer, kills[schedule]))
         steps.took()
     return unjudged, sorted(groups.values(), key=lambda group: group.first)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -16,6 +15,7 @@ from labkit.harness.child import ChildSpec
 from labkit.harness.identity import LABKIT, Identity
 from labkit.harness.launchers import ForkLauncher, Launcher
 from labkit.harness.loading import load_module
+from labkit.harness.remains import copied
 from labkit.observations import Observation, Verdict
 
 Judge = Callable[[Observation], tuple[Verdict, ...]]
@@ -125,11 +125,7 @@ class SweepJob:
 def clone(template: str | Path, scratch: str | Path) -> Path:
     """A fresh copy of a world, with the journals that a killed writer may have left beside its stores."""
     folder = Path(tempfile.mkdtemp(prefix="world-", dir=scratch))
-    for source in Path(template).iterdir():
-        if source.is_dir():
-            shutil.copytree(source, folder / source.name)
-        else:
-            shutil.copyfile(source, folder / source.name)
+    copied(template, folder)
     return folder
 
 

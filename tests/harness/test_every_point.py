@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from labkit.grading.sweeping import Request, prepared_job, sweep
-from labkit.harness import answers, sweeps
+from labkit.harness import alike, answers, sweeps
 from labkit.harness.pool import Pool
 from labkit.observations import Sweep
 
@@ -150,6 +150,40 @@ def test_a_recovery_that_ends_differently_is_flaky_wherever_it_was_shared(
     assert not swept.passed
     for result in flaky:
         assert "at first, then" in result.explanation
+
+
+@pytest.mark.parametrize("depth", ["1", "2"])
+def test_what_there_is_no_room_for_is_killed_for_again(
+    pool: Counting, monkeypatch: pytest.MonkeyPatch, depth: str
+) -> None:
+    """A run may leave much in its folder, and other bytes at each of its points."""
+    request = replace(HANDLERS["a new key"], depth=depth, points=("boundary",))
+    with_room = sweep(request, pool)
+    monkeypatch.setattr(alike, "MOST_KEPT_BYTES", 0)
+
+    without_room = sweep(request, pool)
+
+    assert without_room == with_room
+    assert "duplicate" in with_room.verdicts
+
+
+def test_a_recovery_finds_links_and_pipes_where_the_killed_run_has_left_them(
+    pool: Counting, tmp_path: Path
+) -> None:
+    odd = (
+        "lock = folder / 'lock'\n"
+        "if not lock.is_symlink():\n"
+        "    lock.symlink_to(folder / 'owner')\n"
+        "    __import__('os').mkfifo(folder / 'wake')\n"
+        "assert lock.readlink() == folder / 'owner'\n"
+        "lock.write_text('one')\n"
+        "assert (folder / 'owner').read_text() == 'one' and (folder / 'wake').is_fifo()\n"
+    )
+
+    swept = sweep(handler(tmp_path, odd), pool)
+
+    assert {result.outcome for result in swept.results} == {"judged"}
+    assert swept.verdicts == {"exactly_one"}
 
 
 def test_other_faults_have_a_recovery_for_every_point(pool: Counting) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sqlite3
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from labkit.harness.remains import digest_of
+from labkit.errors import BadHandler
+from labkit.harness.remains import copied, digest_of, readable, size_of
 
 Change = Callable[[Path], object]
 
@@ -44,7 +46,11 @@ OTHER: dict[str, Change] = {
     "another place": lambda folder: (folder / "notes" / "today").rename(folder / "today"),
     "an empty file": lambda folder: (folder / "lock").touch(),
     "an empty folder": lambda folder: (folder / "lock").mkdir(),
-    "nobody may read it": lambda folder: (folder / "notes" / "today").chmod(0),
+    "only we may read it": lambda folder: (folder / "notes" / "today").chmod(0o400),
+    "a folder that we may not write": lambda folder: (folder / "notes").chmod(0o500),
+    "a link to nowhere": lambda folder: (folder / "lock").symlink_to("nobody-1"),
+    "a second name of the same file": lambda folder: os.link(folder / "notes" / "today", folder / "today"),
+    "the same bytes in a second file": lambda folder: (folder / "today").write_text("paid", encoding="utf-8"),
     "a link elsewhere": lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("x")),
     "a file for a link": lambda folder: (
         (folder / "link").unlink(), (folder / "link").write_text("notes/today", encoding="utf-8"),
@@ -76,6 +82,51 @@ def test_everything_else_counts(world: Callable[[str], Path], change: Change) ->
     change(other)
 
     assert digest_of(one) != digest_of(other)
+
+
+@pytest.mark.parametrize("change", (SAME | OTHER).values(), ids=SAME | OTHER)
+def test_a_copy_is_the_same_and_a_world_of_its_own(world: Callable[[str], Path], change: Change) -> None:
+    one = world("one")
+    copy = one.with_name("copy")
+    copy.mkdir()
+    change(one)
+
+    copied(one, copy)
+
+    assert digest_of(copy) == digest_of(one)
+    assert size_of(copy) >= (copy / "shop.sqlite3").stat().st_size
+    assert (copy / "shop.sqlite3").stat().st_mtime_ns == (one / "shop.sqlite3").stat().st_mtime_ns
+    (copy / "new").touch()
+    assert not (one / "new").exists()
+
+
+def test_a_second_name_is_another_thing_than_a_second_file(world: Callable[[str], Path]) -> None:
+    """What is written under one of them later stands under both, or not."""
+    one, other = world("one"), world("other")
+    OTHER["a second name of the same file"](one)
+    OTHER["the same bytes in a second file"](other)
+
+    assert digest_of(one) != digest_of(other)
+
+
+def test_what_cannot_be_read_is_named() -> None:
+    with pytest.raises(BadHandler, match="`secret` in the world cannot be read"), readable():
+        raise PermissionError(errno.EACCES, "Permission denied", "/w/secret")
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="this system's Python knows no attributes")
+def test_attributes_count_and_are_copied(world: Callable[[str], Path]) -> None:
+    one, other = world("one"), world("other")
+    copy = one.with_name("copy")
+    try:
+        os.setxattr(one / "notes" / "today", "user.paid", b"yes")
+    except OSError:
+        pytest.skip("the filesystem of the tests' folders has no attributes")
+    copy.mkdir()
+
+    copied(one, copy)
+
+    assert digest_of(copy) == digest_of(one) != digest_of(other)
 
 
 def killed_in_a_transaction(folder: Path, statements: list[str]) -> None:
