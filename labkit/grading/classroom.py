@@ -104,12 +104,15 @@ class Classroom:
             for one in handed_in
             for kata in self.katas
         ]
-        with ThreadPoolExecutor(1) as beside:  # a class waits for its answers, not for the katas' own runs
-            shown = {kata.slug: beside.submit(truth_of, kata) for kata in self.katas if not self.knows(kata)}
+        unknown = [kata for kata in self.katas if not self.knows(kata)]
+        beside = ThreadPoolExecutor(1)  # a class waits for its answers, not for the katas' own runs
+        try:
+            shown = {kata.slug: beside.submit(truth_of, kata, self.place.scratch) for kata in unknown}
             self.judge(everything, progress)
-            for kata in self.katas:
-                if kata.slug in shown:
-                    self.book.put(self.truth_name(kata), json.dumps(shown[kata.slug].result()))
+            for kata in unknown:
+                self.book.put(self.truth_name(kata), json.dumps(shown[kata.slug].result()))
+        finally:
+            beside.shutdown(cancel_futures=True)  # interrupted, it ends with the kata that it is at
         found = {(one.learner, one.kata.slug): self.mark_of(one) for one in everything}
         rows = tuple(self.row_of(one, found, *foreseen[one.learner]) for one in handed_in)
         self.book.forget_all_but([row.learner for row in rows])
@@ -204,9 +207,12 @@ class Classroom:
         return self.book.setting(self.truth_name(kata), "null") != "null"
 
 
-def truth_of(kata: Kata) -> dict[str, Any]:
-    """What the kata's own runs show in each predicted field.  Raises: HarnessError."""
+def truth_of(kata: Kata, scratch: Path | None) -> dict[str, Any]:
+    """What the kata's own runs show in each predicted field.
+
+    They lie in `scratch`, which is removed even where this process is killed.  Raises: HarnessError.
+    """
     stage = load_stage(kata)
-    with tempfile.TemporaryDirectory(prefix="lab-truth-") as folder:
+    with tempfile.TemporaryDirectory(prefix="lab-truth-", dir=scratch) as folder:
         runs = {run: stage.run(run, Path(folder) / run) for run in stage.runs}
         return {name: one.value for name, one in stage.observed(runs).items()}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from labkit.grading import gradebook, grounds, results
+from labkit.grading import classroom, gradebook, grounds, results
 from labkit.grading.classroom import ClassResult, Classroom
 from labkit.grading.judging import Ran, Task
 from labkit.learning import katas
@@ -93,3 +96,50 @@ def test_a_kata_that_changed_is_graded_again_and_the_difference_shown(students: 
     marks = {row.learner: row.marks[KATA.slug] for row in before.rows}
     assert {row.learner: row.changed.get(KATA.slug) for row in after.rows} == {**marks, "cleo": None}
     assert marks["ann"] == replace(after.rows[0].marks[KATA.slug], possible=10)
+
+
+def test_the_katas_own_runs_lie_where_the_next_grader_finds_them(
+    students: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They go on beside the grading, and a grader that is killed removes nothing itself."""
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+
+    result = graded(students, tmp_path / "out", Elsewhere(scratch=tmp_path / "scratch"))
+
+    assert result.truths[KATA.slug].keys() == {field.name for field in KATA.fields}
+
+
+def test_a_grader_that_is_interrupted_begins_no_other_katas_runs(
+    students: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+    let_go = threading.Event()
+    seen: list[str] = []
+
+    def truth_of(kata: Kata, _scratch: Path | None) -> dict[str, object]:
+        seen.append(kata.slug)
+        begun.set()
+        let_go.wait(20)
+        return {}
+
+    def interrupted(_learner: str) -> None:
+        begun.wait(20)
+        raise KeyboardInterrupt
+
+    class Executor(ThreadPoolExecutor):
+        """Ends what it is at only after it was told to stop."""
+
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            let_go.set()
+            super().shutdown(wait=wait)
+
+    monkeypatch.setattr(classroom, "ThreadPoolExecutor", Executor)
+    monkeypatch.setattr(classroom, "truth_of", truth_of)
+    others = [katas.load(path.parent) for path in sorted(KATA.folder.parent.glob("k*/kata.toml"))]
+
+    with gradebook.opened(tmp_path / "out") as book, pytest.raises(KeyboardInterrupt):
+        Classroom(book, Elsewhere(), others).grade(students, interrupted)
+
+    assert len(seen) == 1 < len(others)
