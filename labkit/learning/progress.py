@@ -1,4 +1,4 @@
-"""How far the learner is: hints shown, answers checked, predictions compared with the rows.
+"""How far the learner is: hints shown, answers checked, predictions compared with the rows, the last kill looked at.
 
 A pass is a pass of exact bytes: it is kept under the answer's SHA-256, so that an edited answer is
 pending again, and one that is edited back is done again.
@@ -19,12 +19,12 @@ from labkit.learning.katas import Answer, Kata
 from labkit.stores import sqlite
 
 FILE = "progress.sqlite3"
-SCHEMA = sqlite.Schema(
-    "progress",
-    0x4C4B4731,
-    1,
-    resources.files("labkit.learning").joinpath("progress.sql").read_text(encoding="utf-8"),
+FIRST_SQL, LOOKED_AT_SQL = (
+    resources.files("labkit.learning").joinpath(name).read_text(encoding="utf-8")
+    for name in ("progress.sql", "looked_at.sql")
 )
+# Version 1 did not keep where a kill stood.
+SCHEMA = sqlite.Schema("progress", 0x4C4B4731, 2, FIRST_SQL + LOOKED_AT_SQL, (LOOKED_AT_SQL,))
 
 Standing = Literal["new", "predicted", "fell short", "edited", "passes", "done"]
 SAYS: dict[Standing, str] = {
@@ -43,6 +43,14 @@ class Check:
 
     answer_digest: str
     passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Where a kill stood: a crash point, 0 for none, of the answer with this SHA-256."""
+
+    answer_digest: str
+    crash_point: int
 
 
 class Progress:
@@ -106,6 +114,22 @@ class Progress:
         for row in rows:
             found.setdefault(row["kata"], {})[row["field"]] = json.loads(row["answer"])
         return found
+
+    def put_look(self, kata: str, look: Look, now_ms: int) -> None:
+        """Keep where a kata's kill stood last, in a transaction of its own.
+
+        Raises:
+            StoreLocked, StoreUnwritable: nothing was kept.
+        """
+        row = (kata, look.answer_digest, look.crash_point, now_ms)
+        with sqlite.atomic(self.db):
+            self.db.execute("INSERT OR REPLACE INTO looked_at VALUES (?, ?, ?, ?)", row)
+
+    def look(self, kata: str) -> Look | None:
+        """Where a kata's kill stood last, None where it was never moved."""
+        with sqlite.translated(self.db.path):
+            found = sqlite.rows(self.db, "SELECT * FROM looked_at WHERE kata = ?", kata)
+        return Look(found[0]["answer_digest"], found[0]["crash_point"]) if found else None
 
     def __enter__(self) -> Self:
         return self

@@ -24,6 +24,7 @@ from labkit.learning.predict import Sealed
 from labkit.learning.readings import Reading, Unread
 from labkit.observations import Observation, Sweep
 from labkit.ui import answers, asking, formatters, learner, parameters, point
+from labkit.ui.kills import Kills
 from labkit.ui.one_line import in_one_line
 from labkit.ui.point import SeenTrial
 from labkit.ui.record import Record
@@ -141,7 +142,8 @@ class OpenKata:
     def scrub(self, at: int | None = None) -> Scrubber | SeenTrial:
         """Kill the answer that was checked last at crash point `at`, 0 for none; without `at` by a slider.
 
-        Where nobody could move one, it is the trial at the point where the slider would stand.
+        The slider stands where the learner left it, for an answer of other bytes where it first goes wrong.
+        Where nobody could move one, it is the trial at that latter point.
 
         Raises:
             UnknownName: no answer was checked since the kata was opened.
@@ -152,16 +154,12 @@ class OpenKata:
             raise UnknownName("there is no answer to kill", f"kata.check({self._kata.exercise}) first")
         if at is not None and type(at) is not int:
             raise BadOption(f"`at` is {typed.shown(at)}", "give the number of a crash point, 0 for none")
-        swept = self._swept.sweep
+        kills = Kills(self._stage, self._workspace, self._swept)
         if at is None and parameters.takes_widgets():
             from labkit.ui.scrubber import Scrubber
 
-            return Scrubber(swept, self._trial)
-        return self._trial(point.resting(swept) if at is None else at)
-
-    def _trial(self, number: int) -> SeenTrial:
-        assert self._swept is not None
-        return SeenTrial(learner.trial(self._stage, self._swept, number), self._stage.boundaries)
+            return Scrubber(kills.swept.sweep, kills.look, kills.stands())
+        return kills.trial(point.resting(kills.swept.sweep) if at is None else at)
 
     def _sealed_before(self) -> Sealed:
         what = f"no prediction is sealed for {self._kata.slug}"

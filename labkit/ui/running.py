@@ -95,17 +95,20 @@ def _outputs(notebook: NotebookNode) -> Iterator[NotebookNode]:
 
 @contextmanager
 def _environment(scratch: str) -> Iterator[None]:
-    """What the kernel inherits: a workspace that goes with the run, and this environment's own kernel."""
+    """What the kernel inherits: a workspace that goes with the run, and this environment's own kernel.
+
+    Nobody sits in front of it, also where `lab run` is typed into a cell of a notebook.
+    """
     wanted = {"LAB_WORKSPACE": str(Path(scratch) / "workspace"), "JUPYTER_PREFER_ENV_PATH": "1"}
-    before = {name: os.environ.get(name) for name in wanted}
+    before = {name: os.environ.get(name) for name in (*wanted, "JPY_SESSION_NAME")}
     os.environ.update(wanted)
+    os.environ.pop("JPY_SESSION_NAME", None)
     try:
         yield
     finally:
         for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
+            os.environ.pop(name, None)
+            if value is not None:
                 os.environ[name] = value
 
 

@@ -1,6 +1,7 @@
 """The kill scrubber: a slider over an exercise's crash points; letting go runs that one real trial.
 
-A view: what it shows is the trial that has just been run, and nothing of it is kept.
+A view: what it shows is the trial that has just been run.  Widgets end with their kernel, and no file
+holds them; so the same picture stands in a plain output of the cell, which is seen where no slider is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from html import escape
 from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
+from IPython import display
 
 from labkit.errors import LabError
 from labkit.observations import Sweep
@@ -18,7 +20,14 @@ from labkit.ui.point import SeenTrial
 
 ASKS = "Kill at crash point"
 NOWHERE = "0 no kill"
-HELD = "Here was the kill scrubber. Run this cell again to move it."
+AGAIN = "To move the kill, run the cells above, then this one."
+# Of slider and plain output a notebook shows one.  For a widget that is gone JupyterLab chooses no other
+# part of its output: it leaves a panel that holds a line of text and no element, "model not found".
+EITHER = """<style>
+.jp-OutputArea:has(.labkit-scrubber:not(.jupyter-widgets-disconnected)) .labkit-kept,
+.jp-OutputArea:has(.labkit-kept) > .jp-OutputArea-child > .lm-Panel.jp-OutputArea-output:not(:has(*)),
+.jp-OutputArea:has(.labkit-kept) .labkit-scrubber.jupyter-widgets-disconnected { display: none; }
+</style>"""
 # While a trial runs the one before it stays, faded, so that nothing jumps.
 STYLE = f"""<style>
 .labkit-scrubber {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
@@ -38,12 +47,13 @@ STYLE = f"""<style>
 
 
 class Scrubber:
-    """A slider from 0 (no kill) to the last crash point of `sweep`; `trial` carries one out."""
+    """A slider from 0 (no kill) to the last crash point of `sweep`; `trial` carries one out, first at `stands`."""
 
-    def __init__(self, sweep: Sweep, trial: Callable[[int], SeenTrial]) -> None:
+    def __init__(self, sweep: Sweep, trial: Callable[[int], SeenTrial], stands: int) -> None:
         self._trial = trial
+        self.kept = _kept({"text/plain": "", "text/html": ""})
+        self._output: Any = None
         self._labels = {0: NOWHERE} | {one.number: one.label for one in sweep.points}
-        stands = point.resting(sweep)
         self.slider = widgets.SelectionSlider(
             options=[(label, number) for number, label in self._labels.items()], value=stands, continuous_update=False
         )  # fmt: skip
@@ -58,9 +68,12 @@ class Scrubber:
         self.box.add_class("labkit-scrubber")
         self._kill_at(stands)
 
-    def _repr_mimebundle_(self, **_asked: Any) -> dict[str, Any]:
-        """As IPython asks for it."""
-        return dict(self.box._repr_mimebundle_()) | {"text/plain": HELD}
+    def _ipython_display_(self) -> None:
+        """As IPython asks for it: the slider, then what stays of it."""
+        show: Any = display.display  # IPython leaves it untyped
+        # Where widgets are unknown the slider is nothing, and what stays says so.
+        show(self.box._repr_mimebundle_() | {"text/plain": "", "text/html": ""}, raw=True)
+        self._output = show(self.kept, raw=True, display_id=True)
 
     def _kill_at(self, number: int) -> None:
         what = (
@@ -78,7 +91,19 @@ class Scrubber:
         self._say(point.headline(seen))
         self.shown.value = point.body(seen)
         self.shown.remove_class("labkit-busy")
+        self.kept = _kept(point.bundle(seen))
+        if self._output is not None:
+            self._output.update(self.kept, raw=True)
 
     def _say(self, html: str) -> None:
         # A screen reader announces a change of what has the role of a status.
         self.status.value = f'<div role="status">{theme.paragraph(html)}</div>'
+
+
+def _kept(bundle: dict[str, Any]) -> dict[str, Any]:
+    """What stays in the notebook's file: how to go on, and a trial."""
+    again = theme.note(escape(AGAIN), theme.BLUE)
+    return {
+        "text/plain": f"{AGAIN}\n\n{bundle['text/plain']}".strip(),
+        "text/html": f'{EITHER}<div class="labkit-kept">{again}{bundle["text/html"]}</div>',
+    }

@@ -15,7 +15,8 @@ import pytest
 from labkit.errors import BadStore
 from labkit.learning import predict, progress
 from labkit.learning.katas import Kata
-from labkit.learning.progress import Check
+from labkit.learning.progress import Check, Look
+from labkit.stores import sqlite
 
 from .conftest import ANSWERS
 
@@ -85,6 +86,18 @@ def test_what_was_observed_last_stands(tmp_path: Path) -> None:
         opened.put_observed("k01_small", {"effects": 2, "who": "ledger"}, 2)
 
         assert opened.observed() == {"k01_small": {"effects": 2, "finished": True, "who": "ledger"}}
+
+
+def test_the_last_look_stands_also_in_a_store_of_the_first_version(tmp_path: Path) -> None:
+    first = sqlite.Schema("progress", progress.SCHEMA.application_id, 1, progress.FIRST_SQL)
+    sqlite.create(tmp_path / progress.FILE, first).close()
+    with progress.progress(tmp_path) as opened:
+        assert opened.look("k01_small") is None
+        for number in (3, 0):
+            opened.put_look("k01_small", Look("a" * 64, number), number)
+
+        assert opened.look("k01_small") == Look("a" * 64, 0)
+        assert opened.look("k02_other") is None
 
 
 DAMAGE: dict[str, Callable[[Path], Any]] = {

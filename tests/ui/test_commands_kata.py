@@ -35,7 +35,11 @@ def test_a_run_leaves_notebook_and_report_and_spoils_nothing(project: Path, tmp_
     assert not (tmp_path / "workspace").exists()  # nobody's predictions
 
 
-def test_the_executed_notebook_is_the_solved_one(project: Path, kata: Kata, tmp_path: Path) -> None:
+def test_the_executed_notebook_is_the_solved_one(
+    project: Path, kata: Kata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the byte, also from within a notebook: nobody sits in front of the one that runs."""
+    monkeypatch.setenv("JPY_SESSION_NAME", "notebooks/mine.ipynb")
     assert main(["run", MODEL, "--out", str(tmp_path / "out")]) == 0
 
     executed = (tmp_path / "out" / f"{MODEL}.ipynb").read_text(encoding="utf-8")

@@ -8,12 +8,17 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from nbconvert import HTMLExporter
+from nbformat import v4
 
 from labkit.errors import BadHandler, BadOption, StoreLocked, UnknownName
 from labkit.harness.pool import Pool
 from labkit.harness.workers import mutant_new_key, payment
+from labkit.learning import progress
 from labkit.observations import Sweep
 from labkit.ui import point
+from labkit.ui.kills import Kills
 from labkit.ui.notebook import OpenKata, open_kata
 from labkit.ui.point import SeenTrial
 
@@ -37,7 +42,9 @@ def swept(workspace: Path) -> OpenKata:
 
 @pytest.fixture
 def checked(swept: OpenKata, workspace: Path) -> OpenKata:
-    """The same, whatever another test has made of the answer."""
+    """The same, whatever another test has made of the answer, and looked at."""
+    with progress.progress(workspace) as opened:
+        opened.db.execute("DELETE FROM looked_at")
     source = Path(mutant_new_key.__file__).read_text(encoding="utf-8")
     (workspace / "answers" / f"{MODEL}.py").write_text(source, encoding="utf-8")
     return swept
@@ -76,7 +83,40 @@ def test_letting_go_runs_that_one_trial(watched: OpenKata) -> None:
     assert "at 21 effect.committed" in shown[0].partition("</title>")[0]  # the picture's text twin
     assert "inserted, never committed" in shown[1]
     assert "at the kill: <b>payments.effects</b>" in shown[1]
-    assert scrubber._repr_mimebundle_()["text/plain"].startswith("Here was")
+
+
+def test_what_was_seen_last_stays_without_widgets(watched: OpenKata, shell: InteractiveShell) -> None:
+    """Beside the slider stands a plain output, brought up to date: a page that knows no widgets shows it alone."""
+    scrubber: Any = watched.scrub()
+    with capture_output(stdout=False, stderr=False) as captured:
+        scrubber._ipython_display_()
+        scrubber.slider.value = 20
+    slider, kept, updated = captured.outputs
+
+    assert updated.update
+    assert updated.transient == kept.transient
+    assert "at 21 effect.committed" in kept.data["text/html"]
+    assert "SIGKILL, before 20 COMMIT" in updated.data["text/plain"]
+    saved = [v4.new_output("display_data", data=one.data) for one in (slider, updated)]
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("kata.scrub()", outputs=saved)])
+    html, _ = HTMLExporter().from_notebook_node(notebook)
+    page = html.partition("<main>")[2]
+    assert page.count("exactly_one</span> at 20 COMMIT") == page.count("<svg") == 1
+    assert "To move the kill, run the cells above, then this one." in page
+    assert slider.data["application/vnd.jupyter.widget-view+json"]["model_id"] not in page
+
+
+def test_it_starts_where_it_was_left(watched: OpenKata, workspace: Path) -> None:
+    """Also for a new kernel; an answer of other bytes has other points, and starts where it first goes wrong."""
+    assert watched._swept is not None
+    Kills(watched._stage, workspace, watched._swept).look(0)
+    scrubber: Any = watched.scrub()
+    with progress.progress(workspace) as opened:
+        opened.put_look(MODEL, progress.Look("0" * 64, 3), 1)
+
+    assert scrubber.slider.value == scrubber.number.value == 0
+    assert "exactly_one</span> with no kill" in scrubber.status.value
+    assert Kills(watched._stage, workspace, watched._swept).stands() == 21
 
 
 def test_an_error_is_one_line_and_the_picture_before_it_fades(
