@@ -20,14 +20,6 @@ class Alike:
     left: dict[str, Any]
     others: list[Points] = field(default_factory=list)
 
-    def add(self, schedule: Schedule, left: dict[str, Any]) -> None:
-        """One more of them.  Only the folder of the first is kept."""
-        if schedule < self.first:
-            self.first, self.left, left = schedule, left, self.left
-        self.others.append(left["met"])
-        if left["folder"]:
-            shutil.rmtree(left["folder"], ignore_errors=True)
-
 
 @dataclass(slots=True)
 class Store:
@@ -43,6 +35,12 @@ class Store:
             return left
         shutil.rmtree(left["folder"], ignore_errors=True)
         return left | {"folder": "", "again": kill[2:]}
+
+    def drop(self, left: dict[str, Any]) -> None:
+        """What another has left as well."""
+        if left["folder"]:
+            self.kept_bytes -= left["size"]
+            shutil.rmtree(left["folder"], ignore_errors=True)
 
 
 def shared(groups: list[Alike], answers: Mapping[Schedule, Answer]) -> dict[Schedule, Answer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -12,18 +12,35 @@ Answer = dict[str, Any]  # a `PointResult` as plain JSON
 Schedule = tuple[int, ...]  # the numbers of its crash points
 Points = list[dict[str, Any]]
 Task = tuple[Any, ...]
+Take = Callable[[Schedule, list[Answer]], list[Answer]]
 MOST_TIMEOUTS = 6  # after so many runs past their deadline the rest is not attempted, and says so
 
 
-def patiently(pool: Pool, tasks: Mapping[Schedule, Task]) -> Iterator[tuple[Schedule, list[Answer]]]:
-    """The answers up to the one with which too many runs have passed their deadline or a limit."""
-    schedules, timeouts = list(tasks), 0
+def as_it_is(_schedule: Schedule, answers: list[Answer]) -> list[Answer]:
+    """What is made of answers that need nothing done at once: nothing."""
+    return answers
+
+
+def patiently(
+    pool: Pool, tasks: Mapping[Schedule, Task], take: Take = as_it_is
+) -> Iterator[tuple[Schedule, list[Answer]]]:
+    """The answers up to the one with which too many runs have passed their deadline or a limit.
+
+    They come in the order of the tasks, so that the last one is the same however many are at work;
+    `take` has each as soon as it is there.
+    """
+    schedules, timeouts, due = list(tasks), 0, 0
+    early: dict[int, list[Answer]] = {}
     with closing(pool.run(list(tasks.values()))) as found:  # type: ignore[type-var]  # a generator
         for index, answers in found:
-            yield schedules[index], answers
-            timeouts += any(answer["outcome"] in ("timed_out", "killed_by_limit") for answer in answers)
-            if timeouts >= MOST_TIMEOUTS:
-                return  # what the pool still runs is ended
+            early[index] = take(schedules[index], answers)
+            while due in early:
+                in_turn = early.pop(due)
+                yield schedules[due], in_turn
+                due += 1
+                timeouts += any(answer["outcome"] in ("timed_out", "killed_by_limit") for answer in in_turn)
+                if timeouts >= MOST_TIMEOUTS:
+                    return  # what the pool still runs is ended
 
 
 def repeated(

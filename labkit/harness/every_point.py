@@ -127,15 +127,20 @@ def killed(
     groups: dict[str, Alike] = {}
     store = Store()
     steps.total += len(kills)
-    for schedule, [answer] in patiently(pool, kills):
+
+    def take(schedule: Schedule, answers: list[Answer]) -> list[Answer]:
+        steps.took()
+        return [store.keep(one, kills[schedule]) if "bytes" in one else one for one in answers]
+
+    for schedule, [answer] in patiently(pool, kills, take):
         if "bytes" not in answer:
             unjudged[schedule] = answer
         elif answer["bytes"] in groups:
-            groups[answer["bytes"]].add(schedule, answer)
+            groups[answer["bytes"]].others.append(answer["met"])
+            store.drop(answer)
         else:
-            groups[answer["bytes"]] = Alike(schedule, store.keep(answer, kills[schedule]))
-        steps.took()
-    return unjudged, sorted(groups.values(), key=lambda group: group.first)
+            groups[answer["bytes"]] = Alike(schedule, answer)
+    return unjudged, list(groups.values())
 
 
 def recovered(

@@ -196,6 +196,37 @@ def test_other_faults_have_a_recovery_for_every_point(pool: Counting) -> None:
     assert swept.recoveries == len(swept.points)
 
 
+class Arriving(Pool):
+    """A pool of which the answers arrive as they are told to."""
+
+    def __init__(self, outcomes: list[str], window: int) -> None:
+        super().__init__(window)
+        self.outcomes = outcomes
+
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        for begin in range(0, len(tasks), self.jobs):
+            for index in reversed(range(begin, min(begin + self.jobs, len(tasks)))):
+                yield index, [{"outcome": self.outcomes[index]}]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 8])
+def test_what_is_attempted_does_not_hang_on_how_many_are_at_work(jobs: int) -> None:
+    """Of many that hang it is the sixth in order after which nothing counts, not the sixth that ended."""
+    outcomes = [
+        "judged",
+        "timed_out",
+        "timed_out",
+        "judged",
+        *["timed_out"] * 3,
+        *["judged", "timed_out"] * 8,
+    ]
+    tasks: dict[answers.Schedule, answers.Task] = {(number,): ("kill",) for number in range(len(outcomes))}
+
+    found = list(answers.patiently(Arriving(outcomes, jobs), tasks))
+
+    assert found == [((number,), [{"outcome": outcomes[number]}]) for number in range(9)]
+
+
 def test_recoveries_that_hang_are_given_up_on(pool: Counting, tmp_path: Path) -> None:
     """After six of them; the points behind the rest are not attempted, and each says so."""
     hangs = (
