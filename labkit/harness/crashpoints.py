@@ -177,7 +177,7 @@ class CrashPoints:
             self.report({"route_past": event})
         elif self.at == 0 and event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR):
             self.report({"wrote_file": os.path.realpath(str(arguments[0]))})
-        elif self.at == 0 and event == "os.rename":
+        elif self.at == 0 and event in ("os.rename", "os.link"):
             self.report({"wrote_file": os.path.realpath(str(arguments[1]))})
 
     def check(self) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.harness.remains import readable
+
 SQLITE_MAGIC = b"SQLite format 3\x00"
 HEADER = 100  # bytes, https://www.sqlite.org/fileformat2.html#the_database_header
 CHANGE_COUNTER = slice(24, 28)
@@ -31,8 +33,9 @@ class Look:
     other_files: dict[str, str]
 
 
+@readable()
 def look(folder: Path) -> Look:
-    """Look at every file below a folder, and change nothing."""
+    """Look at every file below a folder, and change nothing.  Raises: BadHandler: one cannot be read."""
     found = Look({}, {}, {})
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         if path.name.endswith(SIDE_FILES) or "__pycache__" in path.parts:

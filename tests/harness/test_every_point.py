@@ -178,12 +178,16 @@ def test_a_recovery_finds_links_and_pipes_where_the_killed_run_has_left_them(
         "assert lock.readlink() == folder / 'owner'\n"
         "lock.write_text('one')\n"
         "assert (folder / 'owner').read_text() == 'one' and (folder / 'wake').is_fifo()\n"
+        "if not (folder / 'also').exists():\n"
+        "    (folder / 'also').hardlink_to(folder / 'owner')\n"
+        "assert (folder / 'also').samefile(folder / 'owner')\n"
     )
 
     swept = sweep(handler(tmp_path, odd), pool)
 
     assert {result.outcome for result in swept.results} == {"judged"}
-    assert swept.verdicts == {"exactly_one"}
+    assert swept.problems == ()
+    assert swept.passed
 
 
 def test_other_faults_have_a_recovery_for_every_point(pool: Counting) -> None:
