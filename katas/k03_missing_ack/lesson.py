@@ -159,3 +159,5 @@ kata.scrub()
 # - Who else than the ledger's owner could you ask?
 #
 # Say it aloud: "How would you make this payment safe to retry?"
+#
+# Next: `00_start_here.ipynb` shows where to go on; in a terminal, `lab next` does.

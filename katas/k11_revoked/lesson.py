@@ -158,3 +158,5 @@ kata.check(resume)
 # - Which of your keys is bound to the exact request, and which only to a customer?
 #
 # Say it aloud: "The permission is gone. What do you tell the customer about the payment?"
+#
+# Next: `00_start_here.ipynb` shows where to go on; in a terminal, `lab next` does.

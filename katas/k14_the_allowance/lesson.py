@@ -157,3 +157,5 @@ kata.check(spend)
 # - Can anybody widen a budget by deleting a file?
 #
 # Say it aloud: "The worker restarted. How do you know what it has spent?"
+#
+# Next: `00_start_here.ipynb` shows where to go on; in a terminal, `lab next` does.

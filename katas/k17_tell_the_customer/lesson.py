@@ -193,3 +193,5 @@ kata.scrub()
 # - What would find a notice that was never recorded?
 #
 # Say it aloud: "The payment is done. How do you know that the customer was told?"
+#
+# Next: `00_start_here.ipynb` shows where to go on; in a terminal, `lab next` does.

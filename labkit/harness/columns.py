@@ -10,11 +10,15 @@ from labkit.observations import ProcessRun, Snapshot
 
 
 def recorded(final: Snapshot) -> dict[str, Any]:
-    """The journal's column: checkpoints, and the state of each step."""
+    """The journal's column: checkpoints, and the state of each step, by its operation id where two share a name."""
     if "facts" in final:
         return {row["intent"]: row["recorded"] for row in final["facts"]["intents"]}
     journal = final["journal"]
-    states = {row["step"]: row["state"] for row in journal["operations"]}
+    steps = [row["step"] for row in journal["operations"]]
+    states = {
+        row["step"] if steps.count(row["step"]) == 1 else row["operation_id"]: row["state"]
+        for row in journal["operations"]
+    }
     return {"checkpoints": len(journal["checkpoints"]), **states}
 
 

@@ -19,7 +19,7 @@ from labkit.learning import own_stores
 from labkit.learning.chained import Chained
 from labkit.learning.katas import Answer, Kata
 from labkit.learning.typed import CERTAINTIES as CERTAINTIES
-from labkit.learning.typed import cure_of, shown
+from labkit.learning.typed import band_of, cure_of, shown
 from labkit.stores import sqlite
 
 MORE = ("certainty", "because")  # what a prediction says besides its answers
@@ -61,10 +61,9 @@ def whole(kata: Kata, given: Mapping[str, Any]) -> Prediction:
         BadPrediction: a field is unknown, unanswered or of another kind, or certainty or reason is missing.
     """
     answers = whole_answers(kata, given, MORE)
-    if given["certainty"] not in CERTAINTIES:
-        bands = ", ".join(f'"{band}"' for band in CERTAINTIES)
-        raise BadPrediction(f"`certainty` is {given['certainty']!r}", f"give one of {bands} (per cent)")
-    return Prediction(answers, given["certainty"], reason(given["because"]))
+    certainty = given["certainty"]
+    band = band_of(certainty if isinstance(certainty, str) else shown(certainty))
+    return Prediction(answers, band, reason(given["because"]))
 
 
 def whole_answers(kata: Kata, given: Mapping[str, Any], more: tuple[str, ...] = ()) -> dict[str, Answer]:

@@ -43,6 +43,8 @@ def band_of(text: str) -> str:
 def from_text(field: Field, text: str) -> Answer:
     """An answer as a person types it: a number, yes or no, or one of the choices in any case.
 
+    A choice's beginning is enough where no other choice begins so.
+
     Raises:
         BadPrediction: it is no answer of this field's kind.
     """
@@ -53,8 +55,10 @@ def from_text(field: Field, text: str) -> Answer:
         return int(word)
     if field.kind == "boolean" and word.casefold() in YES | NO:
         return word.casefold() in YES
-    found = [choice for choice in field.choices if choice.casefold() == word.casefold()]
-    if field.kind == "choice" and found:
-        return word if word in found else found[0]
+    if field.kind == "choice" and word:
+        begins = [choice for choice in field.choices if choice.casefold().startswith(word.casefold())]
+        whole = [choice for choice in begins if len(choice) == len(word)]
+        if found := whole or begins[:1] * (len(begins) == 1):
+            return word if word in found else found[0]
     what = f"`{field.name}` is {shown(word)}" if word else f"`{field.name}` was left empty"
     raise BadPrediction(what, "give yes or no" if field.kind == "boolean" else cure_of(field))

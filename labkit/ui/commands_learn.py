@@ -94,7 +94,7 @@ def read(name: KataName) -> None:
     print_line(f"\n{lesson_text.before_the_exercise(kata)}")
     if standing != "done":
         return print_line(f"\nNow write it yourself: lab watch {kata.slug}")
-    return print_line(f"\n{lesson_text.after_the_exercise(kata)}\n\nGo on: lab next")
+    return print_line(f"\n{lesson_text.after_the_exercise(kata)}")
 
 
 def hint(name: KataName, again: Again = False, as_json: JsonOption = False) -> None:

@@ -63,13 +63,9 @@ class Outcome:
 
     @property
     def because(self) -> str:
-        """The sentences that the verdicts rest on, and the last words of a failing run."""
-        return "; ".join(
-            [
-                *(verdict.because for verdict in self.results[0].verdicts),
-                *filter(None, [self.results[0].explanation]),
-            ]
-        )
+        """The sentences that the verdicts rest on, each once, and the last words of a failing run."""
+        sentences = dict.fromkeys(verdict.because for verdict in self.results[0].verdicts)
+        return "; ".join([*sentences, *filter(None, [self.results[0].explanation])])
 
     @property
     def again(self) -> tuple[tuple[str, str], ...]:

@@ -18,7 +18,11 @@ def show_points(trial: Trial, kata: str, as_json: bool) -> None:
         print_json({"kata": kata, "points": [asdict(one) for one in trial.points]})
         return
     lines = trial.source.splitlines()
-    rows = [(one.number, _what(one), one.line or "", _source(lines, one.line)) for one in trial.points]
+    before = [0, *(one.line for one in trial.points)]  # the source of points that share a line stands once
+    rows = [
+        (one.number, _what(one), one.line or "", "" if one.line == above else _source(lines, one.line))
+        for one, above in zip(trial.points, before, strict=False)
+    ]
     print_table(("point", "a crash just before", "line", "source"), rows)
     print_line(
         f"kill at one: lab trial {kata} --at N; 0 kills nowhere, N,M kills the resume at its point M too"

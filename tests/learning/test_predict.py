@@ -38,8 +38,12 @@ REFUSED = {
     "a number is a boolean": ({"effects": True}, "`effects` is True"),
     "a boolean is a number": ({"finished": 1}, "`finished` is 1: give True or False"),
     "a choice is none": ({"who": "nobody"}, '`who` is \'nobody\': give one of "ledger", "journal"'),
-    "a certainty is a number": ({"certainty": 80}, "`certainty` is 80"),
-    "a certainty is no band": ({"certainty": "50"}, "`certainty` is '50'"),
+    "a certainty is beyond reason": (
+        {"certainty": 101},
+        "the certainty is '101': give one of <67, 67-80, >80",
+    ),
+    "a certainty is no band": ({"certainty": "50-60"}, "the certainty is '50-60'"),
+    "a certainty is a boolean": ({"certainty": True}, "the certainty is 'True'"),
     "a reason is empty": ({"because": "  "}, "`because` gives no reason"),
     "a reason is in another encoding": ({"because": "\udcff"}, "`because` is not UTF-8"),
     "a reason is open": ({"because": ...}, "not answered yet: because"),
@@ -51,6 +55,12 @@ def test_what_is_not_whole_is_refused(kata: Kata, changed: dict[str, Any], messa
     with pytest.raises(BadPrediction) as raised:
         predict.whole(kata, ANSWERS | changed)
     assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(("given", "band"), [(85, ">80"), ("67", "67-80"), ("<67", "<67")])
+def test_a_number_of_per_cent_falls_into_its_band(kata: Kata, given: object, band: str) -> None:
+    """By call as in a terminal."""
+    assert predict.whole(kata, ANSWERS | {"certainty": given}).certainty == band
 
 
 def test_everything_that_waits_is_named_at_once(kata: Kata) -> None:

@@ -39,6 +39,21 @@ def test_a_choice_may_be_typed_as_the_question_writes_it(typed: str) -> None:
     assert from_text(WHO, typed) == "ledger"
 
 
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("l", "ledger"), ("Journ", "journal"), ("paid", "paid"), ("paid_t", "paid_twice")]
+)
+def test_the_beginning_of_one_choice_is_enough(typed: str, answer: str) -> None:
+    """A choice that is another's beginning is meant when it is typed whole."""
+    field = Field("who", "choice", "Who knows?", ("ledger", "journal", "paid", "paid_twice"))
+    assert from_text(field, typed) == answer
+
+
+@pytest.mark.parametrize("typed", ["pai", "ledgers", "dger"])
+def test_the_beginning_of_several_choices_or_of_none_is_refused(typed: str) -> None:
+    with pytest.raises(BadPrediction, match="give one of"):
+        from_text(Field("who", "choice", "Who knows?", ("ledger", "paid", "paid_twice")), typed)
+
+
 @pytest.mark.parametrize("typed", ["1.0", "1e5", "\u0663", "9" * 10, "0x1"])
 def test_what_is_no_whole_number_of_nine_digits_is_refused(typed: str) -> None:
     with pytest.raises(BadPrediction, match="nine digits at most"):

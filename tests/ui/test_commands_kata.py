@@ -171,7 +171,8 @@ def test_a_trial_shows_timeline_rows_and_verdict(project: Path, capsys: pytest.C
     assert main(["trial", "k03", "--at", "20", "--answer", wrong, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
 
-    assert re.search(r"20 +COMMIT +15 +result = world\.payments\.submit", listed)
+    assert re.search(r"\n5 +the line +15 +result = world\.payments\.submit", listed)
+    assert re.search(r"\n20 +COMMIT +15 *\n", listed)
     assert shown.startswith("k03_missing_ack: 21 effect.committed at line 15\n\nworker: first run\n")
     assert "worker: SIGKILL, at 21 effect.committed\nat the kill: payments 1 effect" in shown
     assert "at the kill, journal.checkpoints:\nno row" in shown
