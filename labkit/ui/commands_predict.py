@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from labkit.learning.check import Checked
     from labkit.learning.katas import Kata
     from labkit.learning.predict import Sealed
+    from labkit.observations import Row
     from labkit.ui.seen import Seen
 
 KataName = Annotated[str, typer.Argument(metavar="KATA", help="Its name, or the start of it: k03.")]
@@ -22,6 +23,8 @@ Certainty = Annotated[str, typer.Option(help="A number of per cent, 0 to 100; it
 Because = Annotated[str, typer.Option(help="Your reason, a sentence.")]
 
 STATES = ("step", "operation_id", "state")
+CALLS = ("operation_id", "status", "at_ms")
+ANSWERED = ("committed", "already_committed")
 
 
 def register(app: typer.Typer) -> None:
@@ -149,12 +152,24 @@ def observed(kata: Kata, answers: dict[str, Any], quiet: bool = False) -> Checke
 
 
 def _show_run(seen: Seen) -> None:
-    """What the notebook shows of a run, and the operations' states, which it shows where they are asked for."""
+    """What the notebook shows of a run, and what it shows where it is asked for: states, and calls refused."""
     from labkit.ui import formatters, theme
 
     print_line(f"--- run {seen.name}\n\n{formatters.seen(seen)['text/plain']}\n")
-    killed = seen.observation.interruption if len(seen.story.cuts) > 1 else None
-    for moment, rows in (("at the interruption", killed), ("at the end", seen.observation.final)):
-        if rows is not None:
-            states = [tuple(str(row[column]) for column in STATES) for row in rows["journal"]["operations"]]
-            print_line(f"{moment}, journal.operations:\n{theme.in_columns(STATES, states)}\n")
+    for title, columns, rows in _asked_for(seen):
+        lines = [tuple(str(row[column]) for column in columns) for row in rows]
+        print_line(f"{title}:\n{theme.in_columns(columns, lines)}\n")
+
+
+def _asked_for(seen: Seen) -> list[tuple[str, tuple[str, ...], list[Row]]]:
+    """The tables besides effects and checkpoints: a title, columns, rows."""
+    final, killed = seen.observation.final, seen.observation.interruption
+    tables: list[tuple[str, tuple[str, ...], list[Row]]] = []
+    if killed is not None and len(seen.story.cuts) > 1:
+        tables.append(("at the interruption, journal.operations", STATES, killed["journal"]["operations"]))
+    tables.append(("at the end, journal.operations", STATES, final["journal"]["operations"]))
+    for ledger in seen.story.ledgers:
+        calls = final[ledger]["invocations"]
+        if any(call["status"] not in ANSWERED for call in calls):
+            tables.append((f"at the end, {ledger}.invocations", CALLS, calls))
+    return tables

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -142,6 +143,25 @@ def test_what_cannot_be_is_one_line_and_seals_nothing(
     assert message in complaint
     assert complaint.count("\n") == 1
     assert not workspace.exists()
+
+
+def test_observe_shows_what_a_ledger_answered_where_it_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """k11 asks what the ledger answers to a changed order, and the rows that say it are the calls."""
+    monkeypatch.setenv("LAB_WORKSPACE", str(tmp_path / "workspace"))
+    answers = [
+        option
+        for field in ("payments_revoked_before=0", "checkpoints_revoked_before=0", "payments_revoked_after=1",
+                      "checkpoints_revoked_after=1", "answer_to_changed_order=key")
+        for option in ("--set", field)
+    ]  # fmt: skip
+    assert main(["predict", "k11", *answers, "--certainty", "85", "--because", "History first."]) == 0
+    assert main(["observe", "k11", *answers]) == 0
+
+    shown = capsys.readouterr().out
+    assert re.search(r"payments\.invocations:\n.*\n.* committed +1000\n(.* key_conflict +2000\n){2}", shown)
+    assert "5 of 5 right, at >80 % certainty. 5 of 5 read right." in shown
 
 
 READ = ["--set", "payments_with_new_key=2", *OPTIONS[:6], *OPTIONS[8:]]
