@@ -111,9 +111,20 @@ def _exercise(worth: int, sweep: Sweep, passed: int, counted: int) -> int:
     if sweep.passed:
         return worth if passed else 0
     harmful = any(name not in HARMLESS for name in sweep.verdicts)
-    if harmful or sweep.problems or not sweep.control.passed or not counted:
+    if (
+        harmful
+        or any(_hides(result) for result in sweep.results)
+        or sweep.problems
+        or not sweep.control.passed
+        or not counted
+    ):
         return 0
     return min(worth * passed // counted, worth - 1)
+
+
+def _hides(result: PointResult) -> bool:
+    """Whether a run dies elsewhere, or not at all, where it would be judged: what it would do there may be harm."""
+    return result.outcome == "tampered" or (result.outcome in ("not_killed", "flaky") and not result.verdicts)
 
 
 def _outcome(sweep: Sweep) -> tuple[str, str]:

@@ -91,6 +91,14 @@ def test_what_was_not_judged_is_the_outcome_and_no_point() -> None:
     assert broken.outcome == "tampered"
 
 
+@pytest.mark.parametrize("outcome", ["tampered", "not_killed", "flaky"])
+def test_who_dies_elsewhere_where_harm_would_show_has_no_share(outcome: Any) -> None:
+    good = [result(number, "exactly_one") for number in range(1, 50)]
+
+    assert earned(sweep(*good, result(50, "", outcome=outcome))) == 0
+    assert earned(sweep(*good, replace(pair(""), outcome=outcome, verdicts=()))) == 0
+
+
 def test_a_prediction_counts_for_being_made() -> None:
     assert marks.unrun(KATA, "not_attempted", "", True).earned == 2
     assert marks.mark_of(KATA, sweep(result(1, "exactly_one")), frozenset(), True).earned == 10
