@@ -34,7 +34,12 @@ def function_in_a_cell(source: str) -> Callable[..., Any]:
 
 
 def without_folders(sweep: dict[str, Any]) -> dict[str, Any]:
-    """A sweep's JSON in which files are names: each door keeps the answer in a folder of its own."""
+    """A sweep's JSON in which files are names: each door keeps the answer in a folder of its own.
+
+    Which recoveries were shared is left out: a ledger in another process leaves no journal of its own beside it.
+    """
+    for result in (sweep["control"], *sweep["results"]):
+        del result["same_bytes_as"]
     for worker in ("first", "resume"):
         sweep[worker] = [Path(sweep[worker][0]).name, sweep[worker][1]]
     sweep["sources"] = {Path(file).name: text for file, text in sweep["sources"].items()}
