@@ -9,28 +9,26 @@ from __future__ import annotations
 
 import array
 import json
-import marshal
 import os
 import resource
 import shutil
 import socket
 import subprocess
 import tempfile
-import warnings
 from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from labkit.errors import BadHandler, HarnessError
+from labkit.errors import HarnessError
 from labkit.grading.caged import CagedChild, Outset
+from labkit.grading.compiling import code_of
 from labkit.grading.confinement import Confinement, command_of, first_user_id
 from labkit.grading.lent import Lent
 from labkit.harness import launchers
 from labkit.harness.child import ChildSpec
 from labkit.harness.limits import Limits
-from labkit.harness.loading import compiled
 from labkit.harness.piped import PipedChild, Pipes
 from labkit.harness.specs import DESCRIPTION, describe
 from labkit.providers.served import LedgerServer
@@ -51,18 +49,6 @@ def _launcher(settings: str) -> Cage:
     return Cage(Confinement(**json.loads(settings)))
 
 
-def code_of(file: Path) -> bytes:
-    """What a handler's file compiles to, for the children that will run it.
-
-    Empty where a child has to do it itself: what is no Python, and what is nested deeper than marshal goes.
-    What the compiler warns of quotes the answer, and is not for the terminal of whoever grades.
-    """
-    with suppress(BadHandler, RecursionError, MemoryError, ValueError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return marshal.dumps(compiled(file))
-    return b""
-
-
 class Cage:
     """A sandbox with its folders: `worlds` that children write, `code` and `served` that they only read."""
 
@@ -77,6 +63,7 @@ class Cage:
         self._zygote: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lent: dict[Path, Lent] = {}
+        self._handed: dict[str, tuple[bytes, bytes]] = {}  # a file's text and its code
         self._number = 0
 
     def start(self, spec: ChildSpec) -> PipedChild:
@@ -95,7 +82,7 @@ class Cage:
         pipes = Pipes.open()
         ours, theirs = socket.socketpair()
         try:
-            self._order(inside, code_of(Path(inside.file)), (*pipes.childs, theirs.fileno()))
+            self._order(inside, self._compiled(Path(inside.file)), (*pipes.childs, theirs.fileno()))
         finally:
             theirs.close()
         return CagedChild(spec, pipes, ours, lent, outset)
@@ -139,6 +126,13 @@ class Cage:
             target.write_bytes(text)
             target.chmod(0o644)
         return target
+
+    def _compiled(self, file: Path) -> bytes:
+        """Its code; tried once for the same text, since what fails may have cost a second."""
+        text = file.read_bytes()
+        if self._handed.get(file.name, (b"", b""))[0] != text:
+            self._handed[file.name] = (text, code_of(file))
+        return self._handed[file.name][1]
 
     def _order(self, spec: ChildSpec, code: bytes, fds: tuple[int, ...]) -> None:
         """Hand an order to the sandbox, which is started where it is not up (any more)."""

@@ -6,6 +6,7 @@ import errno
 import os
 import platform
 import re
+import resource
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ import pytest
 
 from labkit.errors import BadOption
 from labkit.grading import confinement, engine
-from labkit.grading.cage import code_of
+from labkit.grading.compiling import code_of
 from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
@@ -70,6 +71,21 @@ def test_what_cannot_be_handed_over_as_code_is_left_to_the_child(
     ):
         assert code(text) == b""
     assert capfd.readouterr().err == ""
+
+
+def test_a_text_that_compiles_to_a_thousand_times_its_size_takes_no_memory_out_here(tmp_path: Path) -> None:
+    """Some 650 bytes of `finally` in `finally` are 44 MB of code, and its compiler takes 1.2 GB."""
+    file = tmp_path / "answer.py"
+    lines = ["def resume(world):"]
+    for depth in range(1, 13):
+        lines += [" " * depth + "try:", " " * depth + " if world: return", " " * depth + "finally:"]
+    file.write_text("\n".join([*lines, " " * 13 + "world"]) + "\n", encoding="utf-8")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    assert code_of(file) == b""
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used < 400 * 1024  # KiB
 
 
 @pytest.mark.slow
