@@ -25,6 +25,12 @@ def readable() -> Iterator[None]:
     """Say of what lies in a world which of it cannot be read.  Raises: BadHandler."""
     try:
         yield
+    except FileNotFoundError as error:
+        name = Path(str(error.filename)).name
+        raise BadHandler(
+            f"`{name}` in the world came and went after the run had ended",
+            "let the handler end what it starts",
+        ) from None
     except PermissionError as error:
         name = Path(str(error.filename)).name
         raise BadHandler(

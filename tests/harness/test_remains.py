@@ -109,9 +109,19 @@ def test_a_second_name_is_another_thing_than_a_second_file(world: Callable[[str]
     assert digest_of(one) != digest_of(other)
 
 
-def test_what_cannot_be_read_is_named() -> None:
-    with pytest.raises(BadHandler, match="`secret` in the world cannot be read"), readable():
-        raise PermissionError(errno.EACCES, "Permission denied", "/w/secret")
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/w/secret"),
+            "`secret` in the world cannot be read",
+        ),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/w/42"), "`42` in the world came and went"),
+    ],
+)
+def test_what_cannot_be_read_is_named(error: OSError, message: str) -> None:
+    with pytest.raises(BadHandler, match=message), readable():
+        raise error
 
 
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="this system's Python knows no attributes")
