@@ -157,3 +157,14 @@ def exit_code_of(leaving: SystemExit) -> int:
         return leaving.code & 0xFF
     print(leaving.code, file=sys.stderr)
     return 1
+
+
+def end_orphans() -> None:
+    """Kill and reap everything that a handler started and left behind, also in a session of its own."""
+    tasks = Path(f"/proc/self/task/{os.getpid()}/children")
+    while tasks.is_file() and (pids := set(map(int, tasks.read_text().split())) - SANDBOXES):
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                os.waitpid(pid, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from labkit.harness import interventions
+from labkit.harness import interventions, launchers
 from labkit.harness.child import ChildSpec
 from labkit.harness.jobs import SweepJob
 from labkit.harness.ran import Ran
@@ -37,6 +37,8 @@ def run_faulty(job: SweepJob, folder: Path, run_number: int, at: int, state: str
             run = child.finish(role, GRACE_S)
         else:
             run = child.finish(role, job.deadline_s)
+    if at and job.fault == "kill":
+        launchers.end_orphans()  # what it left running dies with it: nobody writes in what it left
     return Ran(run, child.messages)
 
 

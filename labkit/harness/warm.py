@@ -5,14 +5,12 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
-import os
 import signal
 import socket
 import sys
 import traceback
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from labkit.errors import LabError
@@ -69,18 +67,7 @@ def perform(name: str, arguments: list[Any]) -> dict[str, Any]:
     except Exception:  # noqa: BLE001  a mistake of ours: the parent reports it as broken infrastructure
         return {"error": "HarnessError", "message": traceback.format_exc(limit=-3), "cure": "report this"}
     finally:
-        end_orphans()
-
-
-def end_orphans() -> None:
-    """Kill and reap everything that a handler started and left behind, also in a session of its own."""
-    tasks = Path(f"/proc/self/task/{os.getpid()}/children")
-    while tasks.is_file() and (pids := set(map(int, tasks.read_text().split())) - launchers.SANDBOXES):
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+        launchers.end_orphans()
 
 
 if __name__ == "__main__":

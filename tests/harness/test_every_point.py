@@ -190,6 +190,25 @@ def test_a_recovery_finds_links_and_pipes_where_the_killed_run_has_left_them(
     assert swept.passed
 
 
+def test_what_a_killed_run_has_started_dies_with_it(pool: Counting, tmp_path: Path) -> None:
+    """In a recovery of its own as in a shared one: else it would write in what is kept for the recovery."""
+    starts = (
+        "import os, subprocess\n"
+        "began = folder / 'began'\n"
+        "if not began.exists():\n"
+        "    began.write_text(str(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid))\n"
+        "elif (Path := __import__('pathlib').Path)('/proc', began.read_text()).exists():\n"
+        "    raise SystemExit('it lives')\n"
+    )
+    request = handler(tmp_path, starts)
+
+    swept = sweep(request, pool)
+
+    assert swept.verdicts == {"exactly_one"}
+    with prepared_job(request) as job:
+        assert sweeps.repeat(job, pool, [1]).passed
+
+
 def test_other_faults_have_a_recovery_for_every_point(pool: Counting) -> None:
     """Whoever was only stopped goes on: what it finds is not all that matters."""
     request = replace(HANDLERS["the reference"], fault="pause", points=("boundary",))
