@@ -90,10 +90,20 @@ class SocketProvider:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+        self._received = b""
 
     # --- the wire ---------------------------------------------------------------------------
 
     def _ask(self, call: str, *arguments: Any) -> Any:
+        try:
+            return self._answer_to(call, arguments)
+        except LabError:
+            raise
+        except BaseException:  # broken off by a listener or a signal: no later call may get this one's answer
+            self.close()
+            raise
+
+    def _answer_to(self, call: str, arguments: tuple[Any, ...]) -> Any:
         free = self.free()
         asked = {"ledger": self.name, "call": call, "arguments": arguments, "free": free}
         self._send(json.dumps(asked).encode() + b"\n", call)

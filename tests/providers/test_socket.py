@@ -106,6 +106,26 @@ def test_points_that_nothing_happens_at_are_told_together_and_in_order(
         assert seen == expected
 
 
+@pytest.mark.parametrize("free", [0, 5000])
+def test_a_call_that_is_broken_off_leaves_no_answer_for_the_next(address: Path, free: int) -> None:
+    """By a timeout of the caller's own, say: the server may have told all by then, its answer too."""
+    broken = False
+
+    def once(_verb: str) -> None:
+        nonlocal broken
+        if not broken:
+            broken = True
+            raise TimeoutError
+
+    client = SocketProvider(address, "payments", statement=once, free=lambda: free)
+    with pytest.raises(TimeoutError):
+        client.mandate_refusal(CHARGE)
+
+    assert client.read(KEY).status == "absent"
+    assert client.submit(KEY, CHARGE).status == "committed"
+    client.close()
+
+
 def test_what_a_caller_says_it_need_not_hear_in_time_is_a_number(address: Path) -> None:
     """Anything else is no call."""
     with socket.socket(socket.AF_UNIX) as caller, caller.makefile("rb") as answers:
