@@ -96,11 +96,12 @@ class Gradebook:
             self.db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, value))
 
     def claim_scratch(self, folder: Path) -> None:
-        """Note the folder of throw-away files of this run; that of a run that was killed is removed."""
+        """Note where this run's throw-away files will lie, then make the folder; that of a killed run is removed."""
         left = self.setting("home", str(folder))
         if left != str(folder) and Path(left).name.startswith("lab-grade-"):
             shutil.rmtree(left, ignore_errors=True)
         self.put("home", str(folder))
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def text_of(value: Any) -> str:

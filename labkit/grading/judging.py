@@ -160,7 +160,7 @@ class Here:
     def __init__(self, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
         self.judging = Judge(pool, katas)
         self.named_level = pool.named_level
-        self.scratch: Path | None = pool.home
+        self.scratch: Path | None = pool.place
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
         """What becomes of each task, in order."""

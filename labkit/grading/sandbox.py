@@ -14,7 +14,7 @@ from typing import Any, Self
 from labkit.grading import confinement
 from labkit.grading.account import Account
 from labkit.grading.confinement import Confinement, Level
-from labkit.harness.folders import memory_folder, scratch_folder
+from labkit.harness.folders import memory_folder, unused_name
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 
@@ -36,9 +36,19 @@ class SandboxedPool(Pool):
         self.deadline_s = deadline_s
         self.level = level
         self.limits = dict(limits or {})
-        self.home = scratch_folder("lab-grade-")
-        self.home.chmod(0o711)
-        self.account = Account(self.home / "account")
+        self.place = unused_name("lab-grade-")
+
+    @cached_property
+    def home(self) -> Path:
+        """The folder of all throw-away files at `place`.  It is made when first used, so that its name can be kept before."""
+        self.place.mkdir(mode=0o700, exist_ok=True)
+        self.place.chmod(0o711)
+        return self.place
+
+    @cached_property
+    def account(self) -> Account:
+        """What the runs of the answer at hand have used."""
+        return Account(self.home / "account")
 
     @cached_property
     def stage(self) -> Path:
@@ -67,7 +77,7 @@ class SandboxedPool(Pool):
     def close(self) -> None:
         """End all warm processes, their sandboxes with them, and remove the folders."""
         super().close()
-        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.rmtree(self.place, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from pathlib import Path
 
@@ -26,6 +27,11 @@ def memory_folder() -> Path | None:
     """Tmpfs where there is one, None for the usual place: SIGKILL keeps the page cache, so nothing is lost by it."""
     shared_memory = Path("/dev/shm")  # noqa: S108  callers make a private folder in it
     return shared_memory if shared_memory.is_dir() else None
+
+
+def unused_name(prefix: str) -> Path:
+    """Where a private folder can be made that nobody has yet, in memory where there is some."""
+    return (memory_folder() or Path(tempfile.gettempdir())) / f"{prefix}{secrets.token_hex(8)}"
 
 
 def scratch_folder(prefix: str = "lab-") -> Path:

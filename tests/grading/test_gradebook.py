@@ -80,3 +80,33 @@ def test_a_book_that_was_half_made_is_made_again(tmp_path: Path) -> None:
         assert book.setting("secret", "b") == "a"
 
     assert stat.S_IMODE((tmp_path / gradebook.FILE).stat().st_mode) == 0o600
+
+
+DIES_WHILE_MAKING = """
+import os, signal, sys
+from pathlib import Path
+from labkit.grading import gradebook
+def die(*_arguments, **_more):
+    os.kill(os.getpid(), signal.SIGKILL)
+with gradebook.opened(Path(sys.argv[1])) as book:
+    if sys.argv[3] == "before":
+        Path.mkdir = die
+    book.claim_scratch(Path(sys.argv[2]))
+    die()
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_killed_graders_folder_is_found_by_the_next_one(tmp_path: Path, when: str) -> None:
+    """Its name stands in the book before the folder is made, so none is ever made that nobody will remove."""
+    out, first, second = tmp_path / "out", tmp_path / "lab-grade-1", tmp_path / "lab-grade-2"
+    command = [sys.executable, "-c", DIES_WHILE_MAKING, str(out), str(first), when]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert first.exists() == (when == "after")
+
+    with gradebook.opened(out) as book:
+        assert book.setting("home", "") == str(first)
+        book.claim_scratch(second)
+
+    assert not first.exists()
+    assert stat.S_IMODE(second.stat().st_mode) == 0o700

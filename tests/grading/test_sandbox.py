@@ -283,6 +283,7 @@ def test_a_pool_leaves_no_folder_behind(stage: Stage, tmp_path: Path) -> None:
     answer.write_text(solution("k03_missing_ack"), encoding="utf-8")
 
     with SandboxedPool("rlimits", 1) as pool:
+        assert not pool.place.exists()
         home = pool.home
         assert engine.repeat(stage, answer, [], pool).passed
         assert list(home.glob("cage-*/worlds")) != []
