@@ -100,6 +100,8 @@ with gradebook.opened(Path(sys.argv[1])) as book:
 def test_a_killed_graders_folder_is_found_by_the_next_one(tmp_path: Path, when: str) -> None:
     """Its name stands in the book before the folder is made, so none is ever made that nobody will remove."""
     out, first, second = tmp_path / "out", tmp_path / "lab-grade-1", tmp_path / "lab-grade-2"
+    with gradebook.opened(out) as book:
+        book.claim_scratch(tmp_path / "lab-grade-0")
     command = [sys.executable, "-c", DIES_WHILE_MAKING, str(out), str(first), when]
     assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
     assert first.exists() == (when == "after")

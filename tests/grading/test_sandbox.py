@@ -21,6 +21,7 @@ from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
 from labkit.harness import seccomp
+from labkit.harness.limits import Limits
 from labkit.harness.pool import Pool
 from labkit.learning import katas
 
@@ -252,6 +253,28 @@ def test_each_limit_is_a_verdict_that_names_it(
     result = engine.repeat(stage, answer, [5], pool)
 
     assert (result.outcome, result.explanation, result.passed) == ("killed_by_limit", limit, False)
+
+
+def test_every_limit_binds_the_answer_itself(pool: SandboxedPool, stage: Stage, tmp_path: Path) -> None:
+    """As docs/grading.md names them; none can be raised again."""
+    limits = Limits()
+    bound = promise(
+        pool, stage, tmp_path,
+        """
+        import resource
+        kinds = ("CORE", "FSIZE", "NOFILE", "AS", "NPROC", "CPU")
+        return {kind: resource.getrlimit(getattr(resource, f"RLIMIT_{kind}")) for kind in kinds}
+        """,
+    )  # fmt: skip
+
+    assert bound == {
+        "CORE": [0, 0],
+        "FSIZE": [limits.file_bytes] * 2,
+        "NOFILE": [limits.open_files] * 2,
+        "AS": [limits.memory_bytes] * 2,
+        "NPROC": [limits.processes] * 2,
+        "CPU": [limits.cpu_s, limits.cpu_s + 1],
+    }
 
 
 def test_noise_changes_no_verdict(pool: SandboxedPool, stage: Stage, tmp_path: Path) -> None:
