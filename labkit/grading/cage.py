@@ -77,12 +77,13 @@ class Cage:
             address = lent.served / str(spec.run_number)
             server = LedgerServer(address, ledgers, spec.now_ms, lent.look)
             address.chmod(0o666)
-        inside = replace(spec, folder=str(lent.inside), file=str(self._code(Path(spec.file))))
+        handler, code = self._handler(Path(spec.file))
+        inside = replace(spec, folder=str(lent.inside), file=str(handler))
         outset = Outset.of(server)
         pipes = Pipes.open()
         ours, theirs = socket.socketpair()
         try:
-            self._order(inside, self._compiled(Path(inside.file)), (*pipes.childs, theirs.fileno()))
+            self._order(inside, code, (*pipes.childs, theirs.fileno()))
         finally:
             theirs.close()
         return CagedChild(spec, pipes, ours, lent, outset)
@@ -116,8 +117,11 @@ class Cage:
         )  # fmt: skip
         return self._lent[folder]
 
-    def _code(self, file: Path) -> Path:
-        """The handler's file where the sandbox can read it; never another handler's beside it."""
+    def _handler(self, file: Path) -> tuple[Path, bytes]:
+        """The handler's file where the sandbox can read it, never another's beside it, and its code.
+
+        The same text is compiled once, since what fails may have cost a second.
+        """
         target = self.home / "code" / file.name
         text = file.read_bytes()
         if not target.is_file() or target.read_bytes() != text or len(list(target.parent.iterdir())) > 1:
@@ -125,14 +129,9 @@ class Cage:
                 old.unlink()
             target.write_bytes(text)
             target.chmod(0o644)
-        return target
-
-    def _compiled(self, file: Path) -> bytes:
-        """Its code; tried once for the same text, since what fails may have cost a second."""
-        text = file.read_bytes()
         if self._handed.get(file.name, (b"", b""))[0] != text:
-            self._handed[file.name] = (text, code_of(file))
-        return self._handed[file.name][1]
+            self._handed[file.name] = (text, code_of(target))
+        return target, self._handed[file.name][1]
 
     def _order(self, spec: ChildSpec, code: bytes, fds: tuple[int, ...]) -> None:
         """Hand an order to the sandbox, which is started where it is not up (any more)."""

@@ -16,6 +16,7 @@ from labkit import canonical
 from labkit.errors import Conflict, OutputInUse
 from labkit.grading.marks import Mark
 from labkit.stores import sqlite
+from labkit.stores.engine import SIDE_FILES
 
 FILE = "gradebook.sqlite3"
 SCHEMA = sqlite.Schema(
@@ -136,7 +137,7 @@ def opened(folder: Path) -> Iterator[Gradebook]:
             raise Conflict(f"another process grades into {folder}", "wait until it is done") from None
         if not path.exists():
             new = folder / f".{FILE}.new"
-            for suffix in ("", "-journal", "-wal", "-shm"):
+            for suffix in ("", *SIDE_FILES):
                 new.with_name(new.name + suffix).unlink(missing_ok=True)
             sqlite.create(new, SCHEMA).close()
             new.chmod(0o600)  # the secret in it is for nobody else

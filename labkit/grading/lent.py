@@ -11,9 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from labkit.stores.engine import JOURNAL
+
 MOST_WORLD_BYTES = 32 * 1024 * 1024
 MOST_WORLD_FILES = 64
-JOURNAL = "-journal"
 SIDE_FILES = (JOURNAL, "-shm")
 SECTOR_BYTES = 512
 # Ends a rollback journal that names one: https://www.sqlite.org/fileformat2.html#rollbackjournal

@@ -40,7 +40,7 @@ class SandboxedPool(Pool):
 
     @cached_property
     def home(self) -> Path:
-        """The folder of all throw-away files at `place`.  It is made when first used, so that its name can be kept before."""
+        """The folder of all throw-away files, at `place`; made when first used, so that its name can be kept before."""
         self.place.mkdir(mode=0o700, exist_ok=True)
         self.place.chmod(0o711)
         return self.place

@@ -31,7 +31,7 @@ def patiently(
     """
     schedules, timeouts, due = list(tasks), 0, 0
     early: dict[int, list[Answer]] = {}
-    with closing(pool.run(list(tasks.values()))) as found:  # type: ignore[type-var]  # a generator
+    with closing(pool.run(list(tasks.values()))) as found:
         for index, answers in found:
             early[index] = take(schedules[index], answers)
             while due in early:

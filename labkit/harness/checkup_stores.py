@@ -16,7 +16,7 @@ from labkit.harness.checkup import Finding
 from labkit.harness.snapshots import SCHEMAS, read_tables
 from labkit.harness.worlds import scratch_folder
 from labkit.observations import Tables
-from labkit.stores import chain, sqlite
+from labkit.stores import chain, engine, sqlite
 from labkit.stores.ledger import receipt_of_row
 
 SUFFIXES = (".sqlite3", ".sqlite", ".db")
@@ -35,7 +35,7 @@ def stores_in(folder: Path) -> list[Path]:
         raise UnknownName(f"{folder} is not a folder", "name one that holds stores")
     found = [
         path for path in sorted(folder.iterdir())
-        if path.is_file() and (path.suffix in SUFFIXES or _head(path).startswith(b"SQLite format 3\x00"))
+        if path.is_file() and (path.suffix in SUFFIXES or _head(path).startswith(engine.MAGIC))
     ]  # fmt: skip
     if not found:
         raise UnknownName(f"{folder} holds no store", "name a folder that a demo, workflow or run left")
@@ -96,7 +96,7 @@ def schema_of(path: Path) -> tuple[str, sqlite.Schema]:
     head = _head(path)
     if not head:
         raise BadStore(f"{path} is empty", "keep it as evidence and restore a copy")
-    if len(head) < 100 or not head.startswith(b"SQLite format 3\x00"):
+    if len(head) < 100 or not head.startswith(engine.MAGIC):
         raise BadStore(f"{path} is not a SQLite database", "name a file that labkit made")
     owner = OWNERS.get(struct.unpack(">I", head[68:72])[0])
     if owner is None:

@@ -27,9 +27,8 @@ from typing import Any
 from labkit.harness.child import ChildSpec
 from labkit.harness.launchers import ForkLauncher
 from labkit.observations import ProcessRun, Row, Snapshot, Tables
+from labkit.stores.engine import MAGIC, SIDE_FILES
 
-SQLITE_MAGIC = b"SQLite format 3\x00"
-SIDE_FILES = ("-journal", "-wal", "-shm")
 FLAGS = ("recorded", "over", "refused", "unknown")
 
 
@@ -85,7 +84,7 @@ def contents(folder: Path) -> Snapshot:
         if name.endswith(SIDE_FILES) or "__pycache__" in name:
             continue
         with path.open("rb") as file:
-            is_store = file.read(16) == SQLITE_MAGIC
+            is_store = file.read(len(MAGIC)) == MAGIC
         if is_store:
             rows[name] = _tables(path)
         else:

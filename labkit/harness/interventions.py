@@ -9,6 +9,7 @@ from typing import Any
 from labkit.errors import UnknownName
 from labkit.harness.specs import AUTHORITY_FILE, StepSpec, describe, operation_of
 from labkit.stores.authority import Authority
+from labkit.stores.engine import SIDE_FILES
 from labkit.stores.journal import Journal
 from labkit.stores.ledger import Ledger
 from labkit.stores.sqlite import atomic
@@ -46,8 +47,8 @@ def lose_journal(folder: Path, now_ms: int) -> None:
     """The journal is replaced by one that knows only the intents that were recorded at the start."""
     spec = describe(folder)
     path = folder / spec["journal_file"]
-    for name in (path.name, path.name + "-journal", path.name + "-wal", path.name + "-shm"):
-        path.with_name(name).unlink(missing_ok=True)
+    for name in ("", *SIDE_FILES):
+        path.with_name(path.name + name).unlink(missing_ok=True)
     with atomic((journal := Journal.create(path)).db):
         for workflow_id in dict.fromkeys(step["workflow_id"] for step in spec["steps"]):
             journal.begin(workflow_id, spec["code_path"], now_ms)

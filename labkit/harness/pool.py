@@ -13,7 +13,7 @@ import selectors
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
@@ -112,7 +112,7 @@ class Pool:
         """Run one task.  Raises: what the task raised."""
         return next(iter(self.run([(name, *arguments)])))[1]
 
-    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any], None, None]:
         """Run tasks side by side; yields (index, answer) in the order in which they end.
 
         Raises:

@@ -15,9 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from labkit.errors import BadHandler
-
-STORE = b"SQLite format 3\0"
-JOURNAL = "-journal"
+from labkit.stores.engine import JOURNAL, MAGIC
 
 
 @contextmanager
@@ -42,9 +40,10 @@ def readable() -> Iterator[None]:
 def digest_of(folder: Path | str) -> str:
     """SHA-256 over every file, folder and link below a folder: name, permissions, attributes and content.
 
-    Two names of one file are another thing than two files.  Times do not count.  Of a rollback journal that SQLite takes for none only its being there counts: it
-    begins with a zero until the store itself is about to be written (https://www.sqlite.org/fileformat2.html,
-    3. The Rollback Journal), and what stands behind that is never read.
+    Two names of one file are another thing than two files.  Times do not count.  Of a rollback journal that
+    SQLite takes for none only its being there counts: it begins with a zero until the store itself is about
+    to be written (https://www.sqlite.org/fileformat2.html, 3. The Rollback Journal), and what stands behind
+    that is never read.
 
     Raises:
         BadHandler: something cannot be read.
@@ -137,10 +136,10 @@ def content_of(entry: os.DirEntry[str]) -> bytes:
 def is_store(journal: os.DirEntry[str]) -> bool:
     """Whether the file beside a journal is a SQLite store."""
     store = Path(journal.path.removesuffix(JOURNAL))
-    return store.is_file() and head_of(store) == STORE
+    return store.is_file() and head_of(store) == MAGIC
 
 
 def head_of(path: Path) -> bytes:
     """The first bytes of a file, as many as a store begins with."""
     with path.open("rb") as file:
-        return file.read(len(STORE))
+        return file.read(len(MAGIC))

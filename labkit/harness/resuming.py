@@ -111,7 +111,7 @@ def finish_and_judge(
 ) -> dict[str, Any]:
     """Resume to the end, judge, and describe the result as plain JSON (a `PointResult`).
 
-    Where it `counts`, `points` and `witness` tell of the first resume what a `control` tells of the first run.
+    Where it `counts`, the first resume's `points_of` are there as well, as a `control` has the first run's.
     """
     return finish(job, folder, runs, points, counts)[0]
 
@@ -137,7 +137,13 @@ def finish(
         "recovery_worked": recovery.worked,
     }
     if counts and recovery.first is not None:
-        first = recovery.first
-        result["points"] = [asdict(point) for point in first.points]
-        result["witness"] = witness.expected(first.claims, first.witness)
+        result |= points_of(recovery.first)
     return result, recovery.observation
+
+
+def points_of(ran: Ran) -> dict[str, Any]:
+    """What a run without faults tells of the points where it can be killed, as plain JSON."""
+    return {
+        "points": [asdict(point) for point in ran.points],
+        "witness": witness.expected(ran.claims, ran.witness),
+    }

@@ -26,7 +26,7 @@ def control(job: SweepJob) -> dict[str, Any]:
         result = resuming.finish_and_judge(job, folder, [ran.run], ())
     return {
         **result,
-        "points": [point_json(point) for point in ran.points],
+        **resuming.points_of(ran),
         "returncode": ran.run.returncode,
         "timed_out": ran.run.timed_out,
         "problem": ran.problem,
@@ -34,7 +34,6 @@ def control(job: SweepJob) -> dict[str, Any]:
         "unseen": [] if job.fault == "lost_reply" else written,
         "started": any("started" in message for message in ran.messages),
         "sql_chance": any("sql_chance" in message for message in ran.messages),
-        "witness": witness.expected(ran.claims, ran.witness),
     }
 
 
@@ -117,11 +116,6 @@ def time_run(job: SweepJob) -> float:
         began = time.perf_counter()
         schedules.run_to_end(job, job.spec(folder, 1), "first")
         return time.perf_counter() - began
-
-
-def point_json(point: CrashPoint) -> dict[str, Any]:
-    """A crash point as plain JSON."""
-    return {"number": point.number, "kind": point.kind, "label": point.label, "line": point.line}
 
 
 TASKS: dict[str, Callable[..., Any]] = {

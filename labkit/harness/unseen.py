@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from labkit.harness.remains import readable
+from labkit.stores.engine import MAGIC, SIDE_FILES
 
-SQLITE_MAGIC = b"SQLite format 3\x00"
 HEADER = 100  # bytes, https://www.sqlite.org/fileformat2.html#the_database_header
 CHANGE_COUNTER = slice(24, 28)
 WRITE_VERSION = 18  # 2 means WAL
-SIDE_FILES = ("-journal", "-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def look(folder: Path) -> Look:
         if path.name.endswith(SIDE_FILES) or "__pycache__" in path.parts:
             continue
         data = path.read_bytes()
-        if not data.startswith(SQLITE_MAGIC) or len(data) < HEADER:
+        if not data.startswith(MAGIC) or len(data) < HEADER:
             found.other_files[str(path)] = hashlib.sha256(data).hexdigest()
         elif data[WRITE_VERSION] == 2:
             log = path.with_name(path.name + "-wal")

@@ -1,4 +1,4 @@
-"""Which SQLite this Python is linked with, and which journal mode is safe on it."""
+"""Which SQLite this Python is linked with, which journal mode is safe on it, and what its files look like."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import sqlite3
 from labkit.errors import InfrastructureError
 
 OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
+
+MAGIC = (
+    b"SQLite format 3\0"  # a store's first bytes, https://www.sqlite.org/fileformat2.html#the_database_header
+)
+JOURNAL = "-journal"
+SIDE_FILES = (JOURNAL, "-wal", "-shm")  # beside a store, after its name
 
 
 def safe_journal_mode(version: tuple[int, int, int] = sqlite3.sqlite_version_info) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import BadStore, InfrastructureError, LabError, OutputInUse, StoreUnwritable
-from labkit.stores.engine import require_engine
+from labkit.stores.engine import SIDE_FILES, require_engine
 from labkit.stores.engine import safe_journal_mode as safe_journal_mode
 from labkit.stores.schema import Schema as Schema
 from labkit.stores.schema import load_sql as load_sql
@@ -74,7 +74,7 @@ def create(
     try:
         return _fill_new(path, schema, fill)
     except BaseException:
-        for suffix in ("", "-journal", "-wal", "-shm"):  # it is ours and holds nothing yet
+        for suffix in ("", *SIDE_FILES):  # it is ours and holds nothing yet
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         raise
 

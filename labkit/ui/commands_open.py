@@ -15,7 +15,7 @@ import typer
 
 from labkit.errors import BadOption, UnknownName
 from labkit.learning import own_files
-from labkit.ui import served
+from labkit.ui import foreground
 from labkit.ui.output import print_line
 
 START = "notebooks/00_start_here.ipynb"
@@ -53,7 +53,7 @@ def open_lab(
     env = environment(places.workspace_folder())
     print_line("JupyterLab starts; Ctrl-C here ends it.")
     sys.stdout.flush()
-    ended_by = served.until_told(command(root, FIRST_PORT if port is None else port, browser), env)
+    ended_by = foreground.until_told(command(root, FIRST_PORT if port is None else port, browser), env)
     print_line("JupyterLab has ended.")
     if ended_by not in (None, signal.SIGINT):
         raise typer.Exit(128 + ended_by)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ class Counting(Pool):
         super().__init__(jobs)
         self.asked: Counter[str] = Counter()
 
-    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any], None, None]:
         self.asked.update(task[0] for task in tasks)
         return super().run(tasks)
 
@@ -226,7 +226,7 @@ class Arriving(Pool):
         super().__init__(window)
         self.outcomes = outcomes
 
-    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any], None, None]:
         for begin in range(0, len(tasks), self.jobs):
             for index in reversed(range(begin, min(begin + self.jobs, len(tasks)))):
                 yield index, [{"outcome": self.outcomes[index]}]

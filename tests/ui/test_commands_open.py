@@ -29,8 +29,8 @@ Opened = tuple[str, "subprocess.Popen[bytes]"]
 # Waits until its server is up, then until it is told to end it.
 OUTER = """
 import os, sys
-from labkit.ui import served
-print(served.until_told([sys.executable, "-u", "-c", sys.argv[1]], os.environ), flush=True)
+from labkit.ui import foreground
+print(foreground.until_told([sys.executable, "-u", "-c", sys.argv[1]], os.environ), flush=True)
 """
 INNER = """
 import os, signal
