@@ -87,8 +87,7 @@ class Classroom:
         self.digests = {kata.slug: grounds.digest_of(kata) for kata in katas}
         self._free: dict[str, frozenset[str]] = {}
         self._unscored: dict[tuple[str, str], Mark] = {}
-        if place.scratch is not None:
-            book.claim_scratch(place.scratch)
+        book.claim_scratch(place.scratch)
 
     def grade(self, folder: Path, progress: Progress) -> ClassResult:
         """Grade every submission of a folder.
@@ -207,7 +206,7 @@ class Classroom:
         return self.book.setting(self.truth_name(kata), "null") != "null"
 
 
-def truth_of(kata: Kata, scratch: Path | None) -> dict[str, Any]:
+def truth_of(kata: Kata, scratch: Path) -> dict[str, Any]:
     """What the kata's own runs show in each predicted field.
 
     They lie in `scratch`, which is removed even where this process is killed.  Raises: HarnessError.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from typing import Any
 from labkit.errors import BadOption, Conflict, HarnessError
 from labkit.grading import grid_worker, grounds
 from labkit.grading.judging import Ran, Task
+from labkit.harness.folders import unused_name
 from labkit.learning.katas import Kata
 
 Client = Any  # Dask's own, which have no types
@@ -57,23 +59,30 @@ def connected(address: str, sandbox: str, katas: Sequence[Kata]) -> Iterator[Gri
         raise BadOption(
             f"--scheduler {address} is no address ({error})", "give HOST:PORT or tcp://HOST:PORT"
         ) from None
+    scratch = unused_name("lab-grade-")
     try:
-        yield Grid(client, address, sandbox, katas)
+        yield Grid(client, address, sandbox, katas, scratch)
     finally:
+        shutil.rmtree(scratch, ignore_errors=True)
         with suppress(Exception):  # a cluster that is gone cannot be told goodbye
             client.close(timeout=LOOK_EVERY_S)
         logging.disable(before)
 
 
 class Grid:
-    """A cluster whose workers all stand on this machine's ground."""
+    """A cluster whose workers all stand on this machine's ground.
 
-    def __init__(self, client: Client, address: str, sandbox: str, katas: Sequence[Kata]) -> None:
+    `scratch` is for the grader's own throw-away files on this machine.
+    """
+
+    def __init__(
+        self, client: Client, address: str, sandbox: str, katas: Sequence[Kata], scratch: Path
+    ) -> None:
         self.distributed: Any = import_module("distributed")
         self.client = client
         self.address = address
         self.sandbox = sandbox
-        self.scratch: Path | None = None
+        self.scratch = scratch
         self.katas = {kata.slug: kata for kata in katas}
         self._seen_s = time.monotonic()
         self.named_level = self._level_of_all()

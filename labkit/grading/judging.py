@@ -82,10 +82,14 @@ class Ran:
 
 
 class Place(Protocol):
-    """Where answers are judged."""
+    """Where answers are judged.
+
+    `scratch` is where the grader's throw-away files lie on this machine: the gradebook keeps its name
+    before it makes the folder, and whoever opened the place removes it.
+    """
 
     named_level: str
-    scratch: Path | None
+    scratch: Path
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
         """What becomes of each task, with its number, in the order in which they end."""
@@ -160,7 +164,7 @@ class Here:
     def __init__(self, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
         self.judging = Judge(pool, katas)
         self.named_level = pool.named_level
-        self.scratch: Path | None = pool.place
+        self.scratch = pool.place
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
         """What becomes of each task, in order."""

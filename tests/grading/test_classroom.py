@@ -24,10 +24,10 @@ KATA = katas.load(Path(__file__).parents[2] / "katas" / "k03_missing_ack")
 class Elsewhere:
     """A place that runs nothing: an answer's text says what becomes of it, after `# `."""
 
+    scratch: Path
     backwards: bool = False
     works: bool = True
     named_level: str = "nowhere"
-    scratch: Path | None = None
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
         for number, task in sorted(enumerate(tasks), reverse=self.backwards):
@@ -59,8 +59,8 @@ def outcomes(result: ClassResult) -> dict[str, str]:
 
 
 def test_the_order_in_which_answers_end_changes_nothing(students: Path, tmp_path: Path) -> None:
-    forwards = graded(students, tmp_path / "a", Elsewhere())
-    backwards = graded(students, tmp_path / "b", Elsewhere(backwards=True))
+    forwards = graded(students, tmp_path / "a", Elsewhere(tmp_path / "scratch"))
+    backwards = graded(students, tmp_path / "b", Elsewhere(tmp_path / "scratch", backwards=True))
 
     assert outcomes(forwards) == {
         "ann": "malformed", "bob": "tampered", "cleo": "infra_error", "dan": "not_attempted",
@@ -70,13 +70,13 @@ def test_the_order_in_which_answers_end_changes_nothing(students: Path, tmp_path
 
 
 def test_what_is_no_score_is_asked_for_again_and_nothing_else_is(students: Path, tmp_path: Path) -> None:
-    broken = graded(students, tmp_path / "out", Elsewhere(works=False))
+    broken = graded(students, tmp_path / "out", Elsewhere(tmp_path / "scratch", works=False))
     assert set(outcomes(broken).values()) == {"infra_error", "not_attempted"}
     assert broken.infrastructure_failed
 
-    mended = graded(students, tmp_path / "out", Elsewhere())
+    mended = graded(students, tmp_path / "out", Elsewhere(tmp_path / "scratch"))
     assert outcomes(mended)["ann"] == "malformed"
-    again = graded(students, tmp_path / "out", Elsewhere(works=False))
+    again = graded(students, tmp_path / "out", Elsewhere(tmp_path / "scratch", works=False))
 
     assert outcomes(again) == outcomes(mended)
     assert [row.changed for row in again.rows] == [{}] * 4  # no score is no earlier mark
@@ -87,11 +87,11 @@ def test_a_kata_that_changed_is_graded_again_and_the_difference_shown(students: 
     folder.mkdir(parents=True)
     for file in ("kata.toml", "scenario.py", "checks.py", "lesson.py"):
         (folder / file).write_bytes((KATA.folder / file).read_bytes())
-    before = graded(students, tmp_path / "out", Elsewhere())
+    before = graded(students, tmp_path / "out", Elsewhere(tmp_path / "scratch"))
     text = (folder / "kata.toml").read_text(encoding="utf-8")
     (folder / "kata.toml").write_text(text.replace("points = 10", "points = 20"), encoding="utf-8")
 
-    after = graded(students, tmp_path / "out", Elsewhere(), katas.load(folder))
+    after = graded(students, tmp_path / "out", Elsewhere(tmp_path / "scratch"), katas.load(folder))
 
     marks = {row.learner: row.marks[KATA.slug] for row in before.rows}
     assert {row.learner: row.changed.get(KATA.slug) for row in after.rows} == {**marks, "cleo": None}
@@ -102,10 +102,9 @@ def test_the_katas_own_runs_lie_where_the_next_grader_finds_them(
     students: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They go on beside the grading, and a grader that is killed removes nothing itself."""
-    (tmp_path / "scratch").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
 
-    result = graded(students, tmp_path / "out", Elsewhere(scratch=tmp_path / "scratch"))
+    result = graded(students, tmp_path / "out", Elsewhere(tmp_path / "scratch"))
 
     assert result.truths[KATA.slug].keys() == {field.name for field in KATA.fields}
 
@@ -117,7 +116,7 @@ def test_a_grader_that_is_interrupted_begins_no_other_katas_runs(
     let_go = threading.Event()
     seen: list[str] = []
 
-    def truth_of(kata: Kata, _scratch: Path | None) -> dict[str, object]:
+    def truth_of(kata: Kata, _scratch: Path) -> dict[str, object]:
         seen.append(kata.slug)
         begun.set()
         let_go.wait(20)
@@ -140,6 +139,6 @@ def test_a_grader_that_is_interrupted_begins_no_other_katas_runs(
     others = [katas.load(path.parent) for path in sorted(KATA.folder.parent.glob("k*/kata.toml"))]
 
     with gradebook.opened(tmp_path / "out") as book, pytest.raises(KeyboardInterrupt):
-        Classroom(book, Elsewhere(), others).grade(students, interrupted)
+        Classroom(book, Elsewhere(tmp_path / "scratch"), others).grade(students, interrupted)
 
     assert len(seen) == 1 < len(others)

@@ -68,7 +68,9 @@ class Nowhere:
     """A place where nothing is judged: nobody handed an answer in."""
 
     named_level = "none"
-    scratch: Path | None = None
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
         assert list(tasks) == []
@@ -84,7 +86,7 @@ def test_points_do_not_depend_on_how_sure_or_how_right_one_was(kata: Kata, tmp_p
     journal_of(folder / "unsure", kata, {"certainty": "<67", **WRONG})
 
     with gradebook.opened(tmp_path / "book") as book:
-        result = Classroom(book, Nowhere(), [kata]).grade(folder, lambda _learner: None)
+        result = Classroom(book, Nowhere(tmp_path / "scratch"), [kata]).grade(folder, lambda _learner: None)
 
     rows = {row.learner: row for row in result.rows}
     marks = {name: row.marks[kata.slug] for name, row in rows.items()}

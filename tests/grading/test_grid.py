@@ -120,7 +120,7 @@ def marks_in(out: Path) -> int:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_a_grader_that_ends_leaves_no_task_running(
+def test_a_grader_that_ends_leaves_no_task_running_and_no_folder_that_nobody_removes(
     cluster: Cluster, students: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     grader = subprocess.Popen(
@@ -136,6 +136,12 @@ def test_a_grader_that_ends_leaves_no_task_running(
     assert said in (b"", b"interrupted\n")
     until(lambda: not any(children(worker.pid) for worker in cluster.workers), "a task runs on")
     assert all(worker.poll() is None for worker in cluster.workers)
+    with gradebook.opened(tmp_path / "out") as book:
+        left = Path(book.setting("home", ""))
+        assert left.name.startswith("lab-grade-")
+        assert left.exists() == (number == signal.SIGKILL)
+        book.claim_scratch(tmp_path / "the next grader's")
+    assert not left.exists()
 
 
 def test_workers_on_other_ground_are_refused(
