@@ -184,9 +184,14 @@ class Sweep:
     closure: dict[str, Any] | None = None
 
     @property
+    def all_results(self) -> tuple[PointResult, ...]:
+        """The undisturbed control's first, then each schedule's."""
+        return (self.control, *self.results)
+
+    @property
     def verdicts(self) -> set[str]:
         """Every verdict (or outcome, where nothing was judged) that some schedule ended in."""
-        return {name for result in (self.control, *self.results) for name in result.names}
+        return {name for result in self.all_results for name in result.names}
 
     @property
     def recoveries(self) -> int:
@@ -196,10 +201,10 @@ class Sweep:
     @property
     def broke(self) -> bool:
         """Whether the machinery failed somewhere: that is no word on the handler."""
-        return any(result.outcome == "infra_error" for result in (self.control, *self.results))
+        return any(result.outcome == "infra_error" for result in self.all_results)
 
     @property
     def passed(self) -> bool:
         """Whether every schedule passed and the sweep itself is sound."""
         closed = self.closure is None or (self.closure["closed"] and not self.closure["bad_finals"])
-        return not self.problems and closed and all(result.passed for result in (self.control, *self.results))
+        return not self.problems and closed and all(result.passed for result in self.all_results)

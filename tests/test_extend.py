@@ -59,7 +59,7 @@ def test_three_effects_happen_once_each_wherever_it_dies(ship: Path, pool: Pool)
     swept = sweep(Request("ship.py"), pool)
 
     assert swept.passed, swept.problems
-    assert all(result.names == ("exactly_one",) * 3 for result in (swept.control, *swept.results))
+    assert all(result.names == ("exactly_one",) * 3 for result in swept.all_results)
     assert all(result.happened == EACH_ONCE for result in swept.results)
     assert sum(point.label.split()[1] == "effect.committed" for point in swept.points) == 3
 

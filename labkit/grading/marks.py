@@ -99,9 +99,7 @@ def mark_of(kata: Kata, sweep: Sweep, free: frozenset[str], has_prediction: bool
         prediction=prediction,
         points_passed=passed,
         points_counted=len(counted),
-        verdicts=tuple(
-            sorted(Counter(name for one in (sweep.control, *sweep.results) for name in one.names).items())
-        ),
+        verdicts=tuple(sorted(Counter(name for one in sweep.all_results for name in one.names).items())),
         failed=tuple(dict.fromkeys(place_of(result) for result in sweep.results if not result.passed)),
         drawn=tuple((one.command, ", ".join(one.names)) for one in sweep.results if len(one.schedule) == 2),
     )
@@ -129,14 +127,14 @@ def _hides(result: PointResult) -> bool:
 
 def _outcome(sweep: Sweep) -> tuple[str, str]:
     """`judged`, or the gravest thing that kept schedules from being judged, with what is known of it."""
-    unjudged = [one for one in (sweep.control, *sweep.results) if one.outcome != "judged"]
+    unjudged = [one for one in sweep.all_results if one.outcome != "judged"]
     for outcome in ("killed_by_limit", "tampered", "timed_out", "not_killed", "flaky", "infra_error"):
         for one in unjudged:
             if one.outcome == outcome:
                 return ("tampered" if outcome == "infra_error" else outcome), one.explanation
     if sweep.problems:
         return "judged", sweep.problems[0]
-    first = next((one for one in (sweep.control, *sweep.results) if not one.passed), None)
+    first = next((one for one in sweep.all_results if not one.passed), None)
     if first is None:
         return "judged", ""
     because = [verdict.because for verdict in first.verdicts if verdict.name not in PASSING]

@@ -32,7 +32,7 @@ class FirstWrong:
 
 def first_wrong(sweep: Sweep) -> FirstWrong | None:
     """The first failing schedule, or the first that could not be judged; None where all pass."""
-    failing = [result for result in (sweep.control, *sweep.results) if not result.passed]
+    failing = [result for result in sweep.all_results if not result.passed]
     if not failing:
         return None
     judged = [result for result in failing if result.outcome == "judged"]

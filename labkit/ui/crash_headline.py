@@ -14,7 +14,7 @@ def tone(sweep: Sweep) -> Tone:
     """`fail` where rows show a wrong ending, `unjudged` where something else keeps it from passing."""
     if sweep.passed:
         return "pass"
-    wrong = any(one.outcome == "judged" and not one.passed for one in (sweep.control, *sweep.results))
+    wrong = any(one.outcome == "judged" and not one.passed for one in sweep.all_results)
     return "fail" if wrong or (sweep.closure or {}).get("bad_finals") else "unjudged"
 
 

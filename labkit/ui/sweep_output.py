@@ -33,7 +33,7 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
 def shortfalls(sweep: Sweep, fail_on: Sequence[str] = ()) -> list[PointResult]:
     """The schedules that fell short; with `fail_on` only those with one of these verdicts or outcomes."""
-    results = [result for result in (sweep.control, *sweep.results) if not result.passed]
+    results = [result for result in sweep.all_results if not result.passed]
     return [result for result in results if not fail_on or set(result.names) & set(fail_on)]
 
 

@@ -31,7 +31,7 @@ def junit(sweep: Sweep) -> str:
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in _properties(sweep).items():
         ElementTree.SubElement(properties, "property", name=name, value=visible(value))
-    for result in (sweep.control, *sweep.results):
+    for result in sweep.all_results:
         _case(suite, sweep, result)
     for problem in sweep.problems:
         _sweeps_own_case(suite, sweep, "the sweep is sound", visible(problem), "error")
