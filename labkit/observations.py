@@ -73,10 +73,11 @@ class ProcessRun:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One trial whole: its processes in order, and the rows at the interruption and at the end.
+    """One trial whole: its processes in order, and the rows at the kill (`interruption`) and at the end.
 
     `intents` names what should happen exactly once: (ledger, kind, subject) triples.
-    `outcome` is `judged` where the rows can be judged; else what became of the trial.
+    `outcome` is `judged` where the rows can be judged; else what became of the trial.  `rival` is the
+    workflow that a second worker was at, beside each run from the second on; None without one.
     """
 
     scenario: str
@@ -90,6 +91,7 @@ class Observation:
     interventions: tuple[str, ...] = ()
     folder: str = ""
     verdicts: tuple[Verdict, ...] = field(default=())
+    rival: str | None = None
 
 
 PointKind = Literal["boundary", "statement", "line", "reply"]

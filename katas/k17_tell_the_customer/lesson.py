@@ -73,7 +73,7 @@ kata.predict(
 
 # %% name="kill" tags=["run"]
 killed = kata.run("killed")
-display(killed, killed.table("journal", "operations", "interruption")[["operation_id", "state"]])
+display(killed, killed.table("journal", "operations", "kill")[["operation_id", "state"]])
 
 # %% name="kill_one_flag" tags=["run"]
 one_flag = kata.run("one_flag")

@@ -22,6 +22,7 @@ from labkit.harness.every_point import quietly as quietly
 from labkit.harness.folders import memory_folder
 from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
+from labkit.harness.specs import describe
 from labkit.observations import CrashPoint, Observation, PointResult, ProcessRun, Sweep, Trial, Verdict
 
 
@@ -153,6 +154,7 @@ def observation_of(job: SweepJob, answer: dict[str, Any]) -> Observation | None:
     return Observation(
         job.scenario, seen["fault"], job.intents, runs, seen["interruption"], seen["final"],
         interventions=job.interventions if answer["schedule"] else (), verdicts=verdicts,
+        rival=describe(Path(job.template))["rival"],
     )  # fmt: skip
 
 

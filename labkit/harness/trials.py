@@ -99,6 +99,7 @@ def run_trial(
         explanation=explanation,
         interventions=crash.interventions,
         folder=str(folder),
+        rival=scenario.world.rival,
     )
     return replace(observation, verdicts=judge(observation)) if judge and outcome == "judged" else observation
 

@@ -166,7 +166,9 @@ def _asked_for(seen: Seen) -> list[tuple[str, tuple[str, ...], list[Row]]]:
     final, killed = seen.observation.final, seen.observation.interruption
     tables: list[tuple[str, tuple[str, ...], list[Row]]] = []
     if killed is not None and len(seen.story.cuts) > 1:
-        tables.append(("at the interruption, journal.operations", STATES, killed["journal"]["operations"]))
+        tables.append(
+            (f"{seen.story.cuts[0].label}, journal.operations", STATES, killed["journal"]["operations"])
+        )
     tables.append(("at the end, journal.operations", STATES, final["journal"]["operations"]))
     for ledger in seen.story.ledgers:
         calls = final[ledger]["invocations"]

@@ -78,7 +78,7 @@ def unread(_value: Unread) -> Bundle:
 def seen(value: Seen) -> Bundle:
     """A run: the timeline, then the rows that matter at each look."""
     story = value.story
-    moments = [("at the interruption", value.observation.interruption)] if len(story.cuts) > 1 else []
+    moments = [(story.cuts[0].label, value.observation.interruption)] if len(story.cuts) > 1 else []
     looks = [(label, rows) for label, rows in moments if rows] + [("at the end", value.observation.final)]
     plain = [timeline.as_text(story), *row_tables.plain(looks, story.ledgers)]
     html = [timeline.as_svg(story), *row_tables.html(looks, story.ledgers)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from labkit.boundaries import Boundary
 from labkit.observations import PointResult, Snapshot, Sweep, Trial
-from labkit.ui import crash_first, crash_outcomes, point_story, row_tables, theme, timeline
+from labkit.ui import crash_first, crash_outcomes, point_story, row_tables, story, theme, timeline
 from labkit.ui.crash_outcomes import Outcome
 from labkit.ui.crash_view import bare
 
@@ -33,8 +33,7 @@ class SeenTrial:
         seen = self.trial.observation
         if seen is None or seen.interruption is None:
             return []
-        first = "at the kill" if self.result.schedule else "after the first run"
-        return [(first, seen.interruption), ("at the end", seen.final)]
+        return [(story.first_look(bool(self.result.schedule)), seen.interruption), ("at the end", seen.final)]
 
 
 def bundle(value: SeenTrial) -> dict[str, Any]:
@@ -46,8 +45,8 @@ def text(value: SeenTrial) -> str:
     """The timeline, the rows at the kill and at the end, and what it cost, in words."""
     blocks = []
     if value.looks:
-        story = point_story.tell(value.trial, value.boundaries)
-        blocks = [timeline.as_text(story), *row_tables.plain(value.looks, story.ledgers)]
+        told = point_story.tell(value.trial, value.boundaries)
+        blocks = [timeline.as_text(told), *row_tables.plain(value.looks, told.ledgers)]
     return "\n\n".join([*blocks, crash_outcomes.in_lines(Outcome((value.result,)))])
 
 
@@ -66,11 +65,11 @@ def body(value: SeenTrial) -> str:
     columns = (outcome.promised, outcome.recorded, outcome.happened)
     parts = [source(value.trial)]
     if value.looks:
-        story = point_story.tell(value.trial, value.boundaries)
-        parts.append(f'<div style="overflow-x:auto">{timeline.as_svg(story)}</div>')
+        told = point_story.tell(value.trial, value.boundaries)
+        parts.append(f'<div style="overflow-x:auto">{timeline.as_svg(told)}</div>')
     parts.append(theme.table(("promised", "recorded", "happened"), [tuple(map(escape, columns))]))
     if value.looks:
-        parts += row_tables.html(value.looks, story.ledgers)
+        parts += row_tables.html(value.looks, told.ledgers)
     parts.append(theme.paragraph(escape(outcome.because)))
     parts.append(theme.paragraph(f"Again, in a terminal: {theme.code(value.result.command)}"))
     return "".join(parts)

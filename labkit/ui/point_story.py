@@ -15,7 +15,8 @@ from labkit.boundaries import Boundary
 from labkit.observations import CrashPoint, Trial
 from labkit.ui import story
 from labkit.ui.crash_view import bare
-from labkit.ui.story import JOURNAL, WORKER, Cut, Fact, Mark, Story
+from labkit.ui.story import WORKER, Cut, Mark, Story
+from labkit.ui.story_facts import JOURNAL, RUN_MS, Fact, MarkKind, facts_of_run
 
 WIDTH = 3.0  # columns of a first run, its numbered boundaries aside
 WIDEST = 0.12  # columns of one crash point
@@ -56,14 +57,12 @@ def tell(trial: Trial, boundaries: tuple[Boundary, ...]) -> Story:
     at = trial.result.schedule[0].number if trial.result.schedule else 0
     marks = _first_run(trial, layout, ledgers, boundaries)
     slot = layout.end + BEFORE_LOOK
-    cuts = [
-        Cut(slot, "at the kill" if at else "after the first run", story.counts(seen.interruption, ledgers))
-    ]
+    cuts = [Cut(slot, story.first_look(bool(at)), story.counts(seen.interruption, ledgers))]
     for name in seen.interventions:
         slot += 1
         marks.append(Mark(slot, story.BETWEEN.get(name, ledgers[0]), "between", name.replace("_", " ")))
-    for number, run in enumerate(seen.runs[1:], 2):
-        told = story.steps(run, seen.final, number, ledgers, boundaries)
+    for number in range(2, len(seen.runs) + 1):
+        told = story.run_told(seen, number, ledgers, boundaries)
         told[-1] = replace(told[-1], label=_killed(trial, number) or told[-1].label)
         if number > 2 and len(told) == 2:  # one more resume, that changed nothing
             told = [replace(told[0], label="again"), replace(told[1], slot=IDLE)]
@@ -72,7 +71,9 @@ def tell(trial: Trial, boundaries: tuple[Boundary, ...]) -> Story:
         slot += max(mark.slot for mark in told)
     slot += BEFORE_LOOK
     cuts.append(Cut(slot, "at the end", story.counts(seen.final, ledgers)))
-    return Story((*ledgers, WORKER, JOURNAL), tuple(marks), tuple(cuts), boundaries, slot + 0.5, layout.slots)
+    return Story(
+        story.lanes_of(seen, ledgers), tuple(marks), tuple(cuts), boundaries, slot + 0.5, layout.slots
+    )
 
 
 def laid_out(points: tuple[CrashPoint, ...], boundaries: tuple[Boundary, ...]) -> Layout:
@@ -101,9 +102,9 @@ def _first_run(
     marks = [Mark(0, WORKER, "start", "first run")]
     for point, number in zip(layout.points, layout.numbers, strict=True):
         if number:
-            kind: story.MarkKind = "ahead" if at and point.number > at else "boundary"
+            kind: MarkKind = "ahead" if at and point.number > at else "boundary"
             marks.append(Mark(layout.at(point.number), WORKER, kind, bare(point), number))
-    facts = story.facts_of_run(seen.interruption, ledgers, story.RUN_MS)
+    facts = facts_of_run(seen.interruption, ledgers, RUN_MS)
     before = [point for point in layout.points if not at or point.number < at]
     for fact, number in zip(facts, _commits_of(facts, before), strict=True):
         marks.append(Mark(layout.at(number) if number else 0, *fact))
@@ -140,12 +141,15 @@ def _killed(trial: Trial, run_number: int) -> str:
 def _commits_of(facts: Sequence[Fact], points: Sequence[CrashPoint]) -> list[int]:
     """For each fact the number of the COMMIT that made it durable; 0 where the run shows none.
 
-    An effect's is the one before its announcement.  A checkpoint follows its effect; whatever else there
-    is takes the commits that are left, in order.
+    An effect's is the one before its announcement, else the one after its insert.  A checkpoint follows
+    its effect; whatever else there is takes the commits that are left, in order.
     """
     commits = [point.number for point in points if bare(point) == "COMMIT"]
     told = [point.number for point in points if bare(point) == Boundary.EFFECT_COMMITTED]
     of_effects = [max([number for number in commits if number < one], default=0) for one in told]
+    if not told:  # whoever writes the provider's side announces no commit: it is the next after the insert
+        inserted = [point.number for point in points if bare(point) == Boundary.EFFECT_INSERTED]
+        of_effects = [min([number for number in commits if number > one], default=0) for one in inserted]
     free = [number for number in commits if number not in of_effects]
     found, effects, checkpoints = [], iter(of_effects), iter(of_effects)
     for _, kind, _ in facts:

@@ -10,7 +10,7 @@ import pandas as pd
 from labkit.observations import Snapshot
 from labkit.ui import theme
 from labkit.ui.seen import table_of
-from labkit.ui.story import JOURNAL
+from labkit.ui.story_facts import JOURNAL
 from labkit.values import NO_CURRENCY
 
 EFFECT = ["effect_id", "operation_id", "amount_minor", "currency", "committed_at_ms"]

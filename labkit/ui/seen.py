@@ -15,7 +15,7 @@ from labkit.ui import story
 from labkit.ui.one_line import in_one_line
 from labkit.ui.story import Story
 
-When = Literal["interruption", "end"]
+When = Literal["kill", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +47,22 @@ class Seen:
 
     @in_one_line
     def table(self, store: str, table: str, when: When = "end") -> pd.DataFrame:
-        """All columns of one table, at the interruption or at the end.
+        """All columns of one table, at the kill or at the end.
 
         Raises:
-            UnknownName: there is no such store or table, or nothing was interrupted.
+            UnknownName: there is no such store or table, or nothing was killed.
         """
         return table_of(self.rows(when), store, table)
 
     @in_one_line
     def rows(self, when: When = "end") -> Snapshot:
         """Every row of every store at one moment.  Raises: UnknownName."""
-        rows = {"interruption": self.observation.interruption, "end": self.observation.final}.get(when)
+        killed = self.observation.interruption
+        looks = {"kill": killed, "end": self.observation.final}
+        looks["interruption"] = killed  # as notebooks say that were handed out before
+        rows = looks.get(when)
         if rows is None:
-            raise UnknownName(f"run {self.name} has no moment {when!r}", 'choose "interruption" or "end"')
+            raise UnknownName(f"run {self.name} has no moment {when!r}", 'choose "kill" or "end"')
         return rows
 
 

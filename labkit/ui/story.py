@@ -9,20 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Literal
 
 from labkit.boundaries import Boundary
-from labkit.observations import Observation, ProcessRun, Row, Snapshot
-from labkit.values import NO_CURRENCY
+from labkit.observations import Observation, ProcessRun, Snapshot
+from labkit.ui import story_facts
+from labkit.ui.story_facts import JOURNAL, RUN_MS, Fact, MarkKind, facts_of_run
 
-MarkKind = Literal[
-    "start", "boundary", "ahead", "kill", "exit", "effect", "undone", "refused", "checkpoint", "between"
-]
-RUN_MS = 1000  # run n happens at n * 1000 ms on the world's own clock
-CALLED_CENTS = ("AUD", "CAD", "EUR", "NZD", "USD")  # what a hundredth is called; elsewhere it is a minor unit
 WORKER = "worker"
-JOURNAL = "journal"
+SECOND = "second worker"  # the rival: another process, that works on another workflow meanwhile
 HOME: dict[MarkKind, Boundary] = {  # where a fact becomes durable
     "effect": Boundary.EFFECT_COMMITTED, "checkpoint": Boundary.CHECKPOINTED
 }  # fmt: skip
@@ -33,7 +27,7 @@ BETWEEN = {"lose_journal": JOURNAL, "raise_policy_version": JOURNAL}  # everythi
 class Mark:
     """One thing that happened: in which column, in whose lane.  `number` is a boundary's.
 
-    A boundary that the run did not live to reach is `ahead`.
+    A boundary that the run did not live to reach is `ahead`.  `by` is the process whose doing a fact is.
     """
 
     slot: float
@@ -41,6 +35,7 @@ class Mark:
     kind: MarkKind
     label: str
     number: int = 0
+    by: str = WORKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,27 +64,76 @@ class Story:
     @property
     def ledgers(self) -> tuple[str, ...]:
         """The lanes that are a provider's."""
-        return tuple(lane for lane in self.lanes if lane not in (WORKER, JOURNAL))
+        return tuple(lane for lane in self.lanes if lane not in (WORKER, SECOND, JOURNAL))
 
 
 def tell(observation: Observation, boundaries: tuple[Boundary, ...]) -> Story:
     """The story of one trial, with the numbered boundaries of its kata."""
     ledgers = tuple(name for name in observation.final if "effects" in observation.final[name])
     slot, marks, cuts = 0.0, list[Mark](), list[Cut]()
-    for number, run in enumerate(observation.runs, 1):
-        rows = observation.interruption if number == 1 and observation.interruption else observation.final
-        told = steps(run, rows, number, ledgers, boundaries)
+    for number in range(1, len(observation.runs) + 1):
+        told = run_told(observation, number, ledgers, boundaries)
         marks += moved(told, slot)
         slot += 1 + max(mark.slot for mark in told)
         if number == 1 and len(observation.runs) > 1 and observation.interruption:
-            cuts.append(Cut(slot, "at the interruption", counts(observation.interruption, ledgers)))
+            cuts.append(
+                Cut(
+                    slot,
+                    first_look(_is_stopped(observation.runs[0])),
+                    counts(observation.interruption, ledgers),
+                )
+            )
             for name in observation.interventions:
                 slot += 1
                 lane = BETWEEN.get(name, ledgers[0])
                 marks.append(Mark(slot, lane, "between", name.replace("_", " ")))
             slot += 1
     cuts.append(Cut(slot, "at the end", counts(observation.final, ledgers)))
-    return Story((*ledgers, WORKER, JOURNAL), tuple(marks), tuple(cuts), boundaries, slot + 1)
+    return Story(lanes_of(observation, ledgers), tuple(marks), tuple(cuts), boundaries, slot + 1)
+
+
+def first_look(killed: bool) -> str:
+    """What the look at the stores between the first run and the next is called."""
+    return "at the kill" if killed else "after the first run"
+
+
+def lanes_of(observation: Observation, ledgers: tuple[str, ...]) -> tuple[str, ...]:
+    """Whoever takes part, from top to bottom."""
+    workers = (WORKER, SECOND) if observation.rival else (WORKER,)
+    return (*ledgers, *workers, JOURNAL)
+
+
+def run_told(
+    observation: Observation, number: int, ledgers: tuple[str, ...], boundaries: tuple[Boundary, ...]
+) -> list[Mark]:
+    """The marks of run `number`, and of the second worker beside it, in columns counted from their start."""
+    run, rows = observation.runs[number - 1], observation.final
+    if number == 1 and observation.interruption:
+        rows = observation.interruption
+    if not observation.rival:
+        return steps(run, rows, number, ledgers, boundaries)
+    own, theirs = story_facts.told_apart(rows, ledgers, observation.rival)
+    marks = steps(run, own, number, ledgers, boundaries)
+    found = [*facts_of_run(theirs, ledgers, number * RUN_MS), *story_facts.refusals(theirs, number * RUN_MS)]
+    if number == 1 or (number > 2 and not found):  # it begins with the first resume
+        return marks
+    is_first = story_facts.precede(theirs, own, ledgers, number * RUN_MS)
+    return _beside(marks, found, is_first, observation.rival)
+
+
+def _beside(marks: list[Mark], found: list[Fact], is_first: bool, workflow: str) -> list[Mark]:
+    """A run's marks with the second worker's among them: what it did before the run's own, or after it."""
+    start, *own, end_ = marks
+    began = 1.0 if is_first else max((mark.slot for mark in own), default=0.0) + 1
+    theirs = [Mark(began + index, *fact, by=SECOND) for index, fact in enumerate(found)]
+    ended = began + max(len(found), 1)
+    if is_first:
+        own = moved(own, ended - 0.5)
+    last = max(ended + 1, *(mark.slot + 1 for mark in own), end_.slot)
+    return [
+        start, Mark(0, SECOND, "start", f"on {workflow}, new process", by=SECOND), *theirs,
+        Mark(ended, SECOND, "exit", "", by=SECOND), *own, replace(end_, slot=last),
+    ]  # fmt: skip
 
 
 def moved(marks: Iterable[Mark], by: float) -> list[Mark]:
@@ -122,41 +166,16 @@ def steps(
 
 def end(run: ProcessRun, slot: float) -> Mark:
     """The last mark of a run: killed, or its exit code with what it said."""
-    if run.returncode < 0 or run.returncode == 86:
+    if _is_stopped(run):
         how = "SIGKILL" if run.returncode == -9 else f"exit code {run.returncode}"
         return Mark(slot, WORKER, "kill", how)
     said = f", said {run.result!r}".replace("'", '"') if run.result is not None else ""
     return Mark(slot, WORKER, "exit", f"exit code {run.returncode}{said}")
 
 
-Fact = tuple[str, MarkKind, str]
-
-
-def facts_of_run(rows: Snapshot, ledgers: tuple[str, ...], at_ms: int) -> list[Fact]:
-    """What one run left in the stores, told by its clock: effects and refusals as asked for, checkpoints."""
-    facts: list[Fact] = []
-    for ledger in ledgers:
-        effects = iter(_at(rows[ledger]["effects"], "committed_at_ms", at_ms))
-        for submit in _at(rows[ledger]["invocations"], "at_ms", at_ms):
-            if submit["status"] == "committed":
-                facts += [(ledger, "effect", effect_label(row)) for row in islice(effects, 1)]
-            elif submit["status"] != "already_committed":
-                facts.append((ledger, "refused", f"refused: {submit['status']}"))
-        facts += [(ledger, "effect", effect_label(row)) for row in effects]
-    checkpoints = _at(rows[JOURNAL]["checkpoints"], "at_ms", at_ms)
-    return facts + [(JOURNAL, "checkpoint", f"checkpoint: {row['step']}") for row in checkpoints]
-
-
-def effect_label(row: Row) -> str:
-    """One effect in a few words; its key on a line of its own."""
-    currency = row["currency"]
-    unit = "cents" if currency in CALLED_CENTS else "minor units"
-    money = "" if currency == NO_CURRENCY else f" {row['amount_minor']:,} {currency} {unit}"
-    return f"{row['kind']}{money}\n{row['operation_id'] or 'no key'}"
-
-
-def _at(rows: Iterable[Row], column: str, at_ms: int) -> list[Row]:
-    return [row for row in rows if row[column] == at_ms]
+def _is_stopped(run: ProcessRun) -> bool:
+    """Whether it ended where the trial wanted it to: by a signal, or by leaving with 86."""
+    return run.returncode < 0 or run.returncode == 86
 
 
 def _homes(happened: list[Fact], boundaries: tuple[Boundary, ...]) -> list[int]:

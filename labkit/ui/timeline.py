@@ -9,13 +9,14 @@ from __future__ import annotations
 import drawsvg  # type: ignore[import-untyped]
 
 from labkit.ui import theme
-from labkit.ui.story import JOURNAL, WORKER, Cut, Story
+from labkit.ui.story import SECOND, WORKER, Cut, Mark, Story
+from labkit.ui.story_facts import JOURNAL
 from labkit.ui.timeline_marks import LANE, LEFT, LEGEND, STEP, TOP, drawn, words
 from labkit.ui.timeline_marks import x_of as x_of
 from labkit.ui.timeline_marks import y_of as y_of
 
 NUMBERED = 950  # px at least with all crash points, so that a kill moves along one scale
-BELONGS = {WORKER: "the process", JOURNAL: "the workflow's"}
+BELONGS = {WORKER: "the process", SECOND: "another process", JOURNAL: "the workflow's"}
 
 
 def as_svg(story: Story) -> str:
@@ -44,7 +45,7 @@ def as_svg(story: Story) -> str:
 def _lane(story: Story, lane: str, width: int) -> drawsvg.Group:
     y = y_of(story, lane)
     group = drawsvg.Group()
-    if lane != WORKER:
+    if lane not in (WORKER, SECOND):
         group.append(drawsvg.Line(LEFT, y, width - 12, y, stroke=theme.GREY, stroke_width=1, opacity=0.55))
     group.append(words(lane, 14, 8, y + 1, font_weight=600))
     group.append(words(BELONGS.get(lane, "the provider's"), 11, 8, y + 16, opacity=0.7))
@@ -53,21 +54,29 @@ def _lane(story: Story, lane: str, width: int) -> drawsvg.Group:
 
 def _bars(story: Story) -> list[drawsvg.Rectangle]:
     """A bar for each process, from its start to its end."""
-    y = y_of(story, WORKER)
     starts = [mark for mark in story.marks if mark.kind == "start"]
     ends = [mark for mark in story.marks if mark.kind in ("kill", "exit")]
+    pairs = [
+        pair
+        for lane in story.lanes
+        for pair in zip(_in_lane(starts, lane), _in_lane(ends, lane), strict=True)
+    ]
     return [
         drawsvg.Rectangle(
             x_of(start.slot) - 20,
-            y - 7,
+            y_of(story, start.lane) - 7,
             x_of(end.slot) - x_of(start.slot) + 20,
             14,
             rx=7,
             fill=theme.BLUE,
             opacity=0.45,
         )
-        for start, end in zip(starts, ends, strict=True)
+        for start, end in pairs
     ]
+
+
+def _in_lane(marks: list[Mark], lane: str) -> list[Mark]:
+    return [mark for mark in marks if mark.lane == lane]
 
 
 def _crash_points(story: Story) -> list[drawsvg.Line]:
@@ -143,7 +152,9 @@ def as_text(story: Story) -> str:
             number = f"{mark.number} " if mark.number else ""
             label = mark.label.replace("\n", ", ")
             indent = "" if mark.kind == "start" else "  "
-            lines.append(f"{indent}{mark.lane}: {number}{label}")
+            whose = f" ({SECOND})" if mark.by == SECOND != mark.lane else ""
+            if label:
+                lines.append(f"{indent}{mark.lane}: {number}{label}{whose}")
         for cut in (cut for cut in story.cuts if cut.slot == slot):
             counts = ", ".join(f"{lane} {count}" for lane, count in cut.counts.items())
             lines += [f"{cut.label}: {counts}"]

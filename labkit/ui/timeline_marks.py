@@ -5,7 +5,8 @@ from __future__ import annotations
 import drawsvg  # type: ignore[import-untyped]
 
 from labkit.ui import theme
-from labkit.ui.story import JOURNAL, WORKER, Mark, Story
+from labkit.ui.story import Mark, Story
+from labkit.ui.story_facts import JOURNAL
 
 LEFT = 118  # px, the lanes' names
 STEP = 78  # px a column
@@ -74,7 +75,7 @@ def _cross(group: drawsvg.Group, x: float, y: float) -> None:
 
 def _fact(story: Story, mark: Mark, group: drawsvg.Group) -> None:
     """A row in a store, with the line that ties it to the process that wrote it."""
-    x, y, worker = x_of(mark.slot), y_of(story, mark.lane), y_of(story, WORKER)
+    x, y, worker = x_of(mark.slot), y_of(story, mark.lane), y_of(story, mark.by)
     colour = {"undone": theme.GREY, "refused": theme.AMBER, "between": theme.AMBER}.get(
         mark.kind, theme.GREEN
     )

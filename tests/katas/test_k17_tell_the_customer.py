@@ -171,7 +171,7 @@ def test_the_reference_passes_other_faults(swept: Swept, fault: str) -> None:
 
 
 def test_a_payment_that_is_refused_is_not_told(swept: Swept) -> None:
-    """With the mandate revoked at the interruption: paid and told, or refused and rightly nothing said."""
+    """With the mandate revoked at the kill: paid and told, or refused and rightly nothing said."""
 
     sweep = swept(REFERENCE, interventions=("revoke_mandate",))
     committed = numbers(sweep.points, "effect.committed")[0]

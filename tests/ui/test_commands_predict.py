@@ -183,7 +183,7 @@ def test_observe_kills_reads_and_checks_and_review_tells(
     assert main(["observe", "k03", *READ]) == 0
     shown = capsys.readouterr().out
     assert "worker: SIGKILL" in shown
-    assert "at the interruption, journal.operations:\nstep    operation_id       state\ncharge" in shown
+    assert "at the kill, journal.operations:\nstep    operation_id       state\ncharge" in shown
     assert "4 of 5 right, at >80 % certainty. 5 of 5 read right." in shown
     assert "recognises a repetition by its key" in shown
 

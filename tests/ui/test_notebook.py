@@ -302,7 +302,7 @@ def test_a_run_shows_picture_and_rows(
     html = looks_of(shell, opened.run("new_key"))["text/html"]
 
     assert html.startswith("<svg ")
-    assert html.count("at the interruption: <b>payments.effects</b>") == 1
+    assert html.count("at the kill: <b>payments.effects</b>") == 1
     assert "<td" in html
     assert "order-1001:charge:retry-2" in html
 

@@ -38,7 +38,7 @@ def told(stage: Stage, folder: Path, crash: Crash, boundaries: tuple[Boundary, .
 
 
 AFTER = """\
-at the interruption: payments 1 effect, messages {notices}, journal 1 checkpoint
+at the kill: payments 1 effect, messages {notices}, journal 1 checkpoint
 worker: resume, new process
 {resumed}  worker: exit code 0, said "told"
 at the end: payments 1 effect, messages 1 effect, journal 2 checkpoints"""

@@ -28,7 +28,7 @@ worker: first run
   worker: 3 effect.committed
   payments: charge 4,000 USD cents, order-1001:charge
   worker: SIGKILL
-at the interruption: payments 1 effect, journal 0 checkpoints
+at the kill: payments 1 effect, journal 0 checkpoints
 worker: resume, new process
   journal: checkpoint: charge
   worker: exit code 0, said "already_committed"
@@ -41,7 +41,7 @@ worker: first run
   worker: 3 effect.committed
   payments: charge 4,000 USD cents, order-1001:charge
   worker: SIGKILL
-at the interruption: payments 1 effect, journal 0 checkpoints
+at the kill: payments 1 effect, journal 0 checkpoints
 worker: resume, new process
   payments: charge 4,000 USD cents, order-1001:charge:retry-2
   journal: checkpoint: charge
@@ -65,7 +65,7 @@ worker: first run
   worker: 2 effect.inserted
   payments: inserted, never committed
   worker: SIGKILL
-at the interruption: payments 0 effects, journal 0 checkpoints
+at the kill: payments 0 effects, journal 0 checkpoints
 worker: resume, new process
   payments: charge 4,000 USD cents, order-1001:charge
   journal: checkpoint: charge
@@ -76,7 +76,7 @@ REVOKED = """\
 worker: first run
   worker: 1 effect.requested
   worker: SIGKILL
-at the interruption: payments 0 effects, journal 0 checkpoints
+at the kill: payments 0 effects, journal 0 checkpoints
   payments: revoke mandate
 worker: resume, new process
   payments: refused: mandate_revoked
@@ -90,7 +90,7 @@ worker: first run
   worker: 3 effect.committed
   payments: charge 4,000 USD cents, order-1001:charge
   worker: exit code 86
-at the interruption: payments 1 effect, journal 0 checkpoints
+at the kill: payments 1 effect, journal 0 checkpoints
 worker: resume, new process
   journal: checkpoint: charge
   worker: exit code 0, said "already_committed"
