@@ -162,7 +162,7 @@ def check(
         sweep_output.show(swept.sweep, sweep_output.shortfalls(swept.sweep))
     else:
         print_line(crashmap_text.verdict(swept.sweep))
-        for line in told.told(swept, kata.slug, kata.exercise):
+        for line in told.told(swept, kata.slug):
             print_line(line)
         named = f" {shlex.quote(str(answer))}" if answer else ""
         print_line(f"Each crash on the source: lab check {kata.slug}{named} --map")

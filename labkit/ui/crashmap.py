@@ -24,6 +24,8 @@ from labkit.ui import (
     crashgraph,
     crashgrid,
     crashmap_text,
+    theme,
+    unwritten,
 )
 from labkit.ui.crash_outcomes import Outcome
 from labkit.ui.crash_view import Row, Stretch
@@ -63,6 +65,7 @@ def story(sweep: Sweep) -> dict[str, Any]:
         "style": _style(),
         "tone": crash_headline.tone(sweep),
         "headline": crash_headline.headline(sweep),
+        "not_written": Markup(theme.inline(unwritten.line(sweep))),  # noqa: S704  it escapes its text
         "scenario": sweep.scenario,
         "workers": crash_headline.workers(sweep),
         "done": crash_headline.done(sweep),

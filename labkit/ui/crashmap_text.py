@@ -19,6 +19,7 @@ from labkit.ui import (
     crash_way,
     crashgraph,
     crashgrid,
+    unwritten,
 )
 from labkit.ui.crash_first import FirstWrong
 from labkit.ui.crash_outcomes import Outcome
@@ -82,6 +83,8 @@ def verdict(sweep: Sweep) -> str:
 def head(sweep: Sweep) -> Iterator[Line]:
     """The verdict, the first wrong crash, the tally, the problems."""
     yield verdict(sweep), crash_headline.tone(sweep)
+    if not_written := unwritten.line(sweep):
+        yield not_written, "unjudged"
     yield f"{visible(sweep.scenario)}: {crash_headline.workers(sweep)}", "dim"
     for problem in sweep.problems:
         yield f"! This sweep is not sound: {visible(problem)}", "unjudged"

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from labkit.observations import PointResult, Sweep
-from labkit.ui import sweep_output
+from labkit.ui import sweep_output, unwritten
 from labkit.ui.learner import Swept
 
 MOST_WAYS = 3  # of falling short, three lines each
 MOST_SAID = 5  # of what the answer's own runs said, one line each
-NOT_WRITTEN = "NotImplementedError"  # what the exercise raises as it is handed out
 
 
-def told(swept: Swept, slug: str, exercise: str) -> list[str]:
+def told(swept: Swept, slug: str) -> list[str]:
     """Each way in which an answer fell short, the count, and what to do next.  Pure."""
-    lines = fell_short(swept.sweep, exercise)
+    lines = fell_short(swept.sweep)
     if swept.is_own and not swept.kept:
         lines.append(
             "This was not kept: the file was edited meanwhile, or the machine failed. Save it again."
@@ -31,14 +30,13 @@ def told(swept: Swept, slug: str, exercise: str) -> list[str]:
     return lines
 
 
-def fell_short(sweep: Sweep, exercise: str) -> list[str]:
+def fell_short(sweep: Sweep) -> list[str]:
     """What is wrong with it, the first crash first, and the count.  Pure."""
     failing = sweep_output.shortfalls(sweep)
     said = list(dict.fromkeys(result.explanation for result in failing if result.explanation))
-    lines = [f"`{exercise}` is not written yet."] if said == [NOT_WRITTEN] else []
-    lines += ways(failing, sweep)
-    if said == [NOT_WRITTEN]:
-        return [*lines, sweep_output.summary(sweep, failing)]
+    lines = ways(failing, sweep)
+    if not_written := unwritten.line(sweep):
+        return [not_written, *lines, sweep_output.summary(sweep, failing)]
     lines += [f"its runs say: {explanation}" for explanation in said[:MOST_SAID]]
     lines += [f"problem: {problem}" for problem in sweep.problems]
     return [*lines, sweep_output.summary(sweep, failing)]

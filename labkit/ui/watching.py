@@ -57,7 +57,7 @@ def checked(stage: Stage, answer: Path, workspace: Path) -> Round:
         swept = learner.sweep(stage, answer, workspace)
     except LabError as error:
         return Round((f"not checked: {error}",), False)
-    lines = told(swept, stage.kata.slug, stage.kata.exercise)
+    lines = told(swept, stage.kata.slug)
     return Round(tuple(lines), swept.kept and swept.sweep.passed)
 
 
