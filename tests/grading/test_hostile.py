@@ -17,7 +17,7 @@ from labkit.grading.cells import attempted
 from labkit.grading.classroom import Classroom, Waiting
 from labkit.grading.confinement import Level
 from labkit.grading.judging import Here, Judge, Task
-from labkit.grading.sandbox import SandboxedPool
+from labkit.grading.sandbox import DEADLINE_S, SandboxedPool
 from labkit.learning import katas
 
 ROOT = Path(__file__).parents[2]
@@ -103,8 +103,11 @@ def test_a_store_that_is_opened_deletes_no_file_of_the_machine(classroom: Classr
     assert "names another file to be deleted" in result.explanation
 
 
-def test_a_neighbour_is_not_disturbed_by_all_of_them(classroom: Classroom) -> None:
-    """After everything above, in the same warm processes and sandboxes."""
+def test_a_neighbour_is_not_disturbed_by_all_of_them(
+    classroom: Classroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After everything above, in the same warm processes and sandboxes; with the usual time for a right answer."""
+    monkeypatch.setattr(judge_of(classroom).pool, "deadline_s", DEADLINE_S)
     text = (KATA.folder / "lesson.py").read_text(encoding="utf-8")
     found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
     assert found is not None

@@ -172,7 +172,7 @@ def test_a_resume_past_its_deadline_is_timed_out_too(tmp_path: Path, scenario: S
 
     hanging = replace(scenario, resume=replace(scenario.resume, function="hangs"))
     seen = run_trial(
-        hanging, Crash(Boundary.EFFECT_COMMITTED, deadline_s=1.0), tmp_path / "world", must_not_judge
+        hanging, Crash(Boundary.EFFECT_COMMITTED, deadline_s=2.0), tmp_path / "world", must_not_judge
     )
 
     assert seen.outcome == "timed_out"

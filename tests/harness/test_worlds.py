@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import sqlite3
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from labkit.errors import BadStore, OutputInUse, ReadOnly, UnknownName
-from labkit.harness import worlds
+from labkit.harness import folders, snapshots, worlds
 from labkit.harness.snapshots import table_names
 from labkit.harness.worlds import LedgerSpec, StepSpec, WorldSpec, intervene, one_charge, prepare, snapshot
 from labkit.stores import chain
@@ -176,16 +177,21 @@ def test_scratch_folders_are_new_and_private(tmp_path: Path) -> None:
 # --- looking --------------------------------------------------------------------------------
 
 
-def test_looking_changes_nothing(tmp_path: Path) -> None:
-    """Not a byte of any store, not a file beside one, nothing left elsewhere."""
+def test_looking_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a byte of any store, not a file beside one, nothing left where it was copied to."""
 
-    folder = prepare(tmp_path / "world", BOTH)
-    before, shared = contents(folder), set(Path("/dev/shm").glob("lab-snapshot-*"))
+    folder, elsewhere = prepare(tmp_path / "world", BOTH), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    os.utime(elsewhere, (0, 0))
+    monkeypatch.setattr(folders, "memory_folder", lambda: elsewhere)
+    monkeypatch.setattr(snapshots, "_READ", {})  # what others have looked at before is not known
+    before = contents(folder)
     assert snapshot(folder) == snapshot(folder)
 
     assert before == contents(folder)
-    assert [path.name for path in tmp_path.iterdir()] == ["world"]
-    assert set() == {path for path in set(Path("/dev/shm").glob("lab-snapshot-*")) - shared if path.exists()}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "world"]
+    assert list(elsewhere.iterdir()) == []
+    assert elsewhere.stat().st_mtime > 0  # there were copies
 
 
 PAYS_AND_DIES = """

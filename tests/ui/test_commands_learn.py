@@ -438,6 +438,13 @@ def read_until(child: subprocess.Popen[str], pattern: str) -> list[str]:
     raise AssertionError(f"it ended without {pattern}: {lines}")
 
 
+def save(path: Path, text: str) -> None:
+    """Save a file at once: no look at it finds it empty, however long we are held up meanwhile."""
+    new = path.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
 def interrupted(child: subprocess.Popen[str]) -> tuple[int, str]:
     """Ctrl-C: SIGINT to the whole foreground group, as a terminal sends it."""
     os.killpg(child.pid, signal.SIGINT)
@@ -457,12 +464,12 @@ def test_watch_checks_each_save_and_ends_by_ctrl_c(
     assert "stuck: 32 of 36 crashes, first at point 1: line 13 of payment.py" in lines
     assert f"  lab trial {MODEL} --at 1" in lines
 
-    answer.write_text("def resume(world:\n", encoding="utf-8")
+    save(answer, "def resume(world:\n")
     assert read_until(watcher, "not checked|Stuck")[-1] == (
         f"not checked: {MODEL}.py line 1 is no Python ('(' was never closed): mend it and save"
     )
 
-    answer.write_text(solution, encoding="utf-8")
+    save(answer, solution)
     lines = read_until(watcher, "Done")
     assert lines[-2].startswith("36 crash points")
     assert lines[-2].endswith("pass")
