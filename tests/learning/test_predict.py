@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ from labkit.learning import predict
 from labkit.learning.katas import Kata
 
 from .conftest import ANSWERS
+from .writers import DEATHS, WRITERS, all_at_once, require_all_or_nothing
 
 
 def sealed_by(kata: Kata, workspace: Path, now_ms: int = 5, **changed: Any) -> predict.Sealed:
@@ -141,91 +139,45 @@ def test_a_workspace_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         predict.journal(tmp_path / "file" / "workspace")
 
 
-SEAL = """
-import sys
-from pathlib import Path
+def store_of(kata: Kata) -> str:
+    """What writers of the journal of predictions do."""
+    return f"""
 from labkit.learning import katas, predict
-from labkit.stores import sqlite
 
-folder, workspace, number, die_at = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-kata = katas.load(folder)
-if die_at:
-    import os, signal, sqlite3
-    count, connect = 0, sqlite3.connect
-    def dies(sql):
-        global count
-        count += 1
-        if count == die_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-    def watched(*arguments, **more):
-        db = connect(*arguments, **more)
-        db.set_trace_callback(dies)
-        return db
-    sqlite3.connect = watched
-answers = {"effects": number, "finished": True, "who": "ledger", "certainty": ">80", "because": "so"}
-print("ready", flush=True)
-sys.stdin.readline()
-with predict.journal(workspace) as journal:
-    journal.seal(kata, predict.whole(kata, answers), number)
+kata = katas.load(Path({str(kata.folder)!r}))
+
+def add(folder, number):
+    with predict.journal(folder) as journal:
+        journal.seal(kata, predict.whole(kata, {ANSWERS} | {{"effects": number}}), number)
+
+def put_old(folder):
+    add(folder, 1)
+
+def put_new(folder):
+    add(folder, 7)
+
+def stands(folder):
+    with predict.journal(folder) as journal:
+        return [[one.prediction_id, one.prediction.answers["effects"]] for one in journal.all()]
 """
-
-
-def seal_in_a_child(kata: Kata, workspace: Path, number: int, die_at: int = 0) -> subprocess.Popen[str]:
-    """A child that is ready to seal, and waits for a line on its stdin."""
-    arguments = [str(kata.folder), str(workspace), str(number), str(die_at)]
-    child = subprocess.Popen(
-        [sys.executable, "-c", SEAL, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "ready\n"
-    return child
-
-
-def finish(child: subprocess.Popen[str]) -> int:
-    child.communicate(timeout=60)
-    return child.returncode
 
 
 def test_twenty_at_once_are_twenty_rows(kata: Kata, tmp_path: Path) -> None:
     """They race to make the journal, too: it is not there when they start."""
     workspace = tmp_path / "workspace"
-    children = [seal_in_a_child(kata, workspace, number) for number in range(20)]
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
 
-    assert [finish(child) for child in children] == [0] * 20
-    assert sorted(one.prediction.answers["effects"] for one in all_of(workspace)) == list(range(20))
+    assert all_at_once(workspace, store_of(kata)) == [0] * WRITERS
+
+    assert sorted(one.prediction.answers["effects"] for one in all_of(workspace)) == list(range(WRITERS))
     assert [path.name for path in workspace.iterdir()] == [predict.FILE]
 
 
-def test_a_kill_at_any_statement_leaves_all_or_nothing(kata: Kata, tmp_path: Path) -> None:
-    """A child is killed at each statement, from the making of the file to the commit of the row."""
-    kept = []
-    for die_at in range(1, 200):
-        workspace = tmp_path / f"workspace-{die_at}"
-        child = seal_in_a_child(kata, workspace, 7, die_at)
-        child.communicate("go\n", timeout=60)
-        kept.append(len(all_of(workspace)))
-        if child.returncode == 0:
-            break
-        assert child.returncode == -signal.SIGKILL
-    else:
-        pytest.fail("it never came to its end")
+@pytest.mark.parametrize("is_new", [True, False], ids=["a journal being made", "a journal that stands"])
+@pytest.mark.parametrize("how", DEATHS)
+def test_a_kill_leaves_all_or_nothing_of_a_row_and_spoils_no_other(
+    kata: Kata, tmp_path: Path, how: str, is_new: bool
+) -> None:
+    """A writer is killed in each place, from the making of the file to the commit of the row."""
+    old = [] if is_new else [[1, 1]]
 
-    assert kept == [0] * (len(kept) - 1) + [1]
-    assert len(kept) > 10
-
-
-def test_a_kill_spoils_nothing_that_stands(kata: Kata, tmp_path: Path) -> None:
-    before = sealed_by(kata, tmp_path)
-
-    for die_at in range(1, 100):
-        child = seal_in_a_child(kata, tmp_path, 7, die_at)
-        child.communicate("go\n", timeout=60)
-        if child.returncode == 0:
-            break
-        assert all_of(tmp_path) == [before]
-
-    assert [one.prediction_id for one in all_of(tmp_path)] == [1, 2]
+    require_all_or_nothing(tmp_path, store_of(kata), how, is_new, old, new=[*old, [len(old) + 1, 7]])

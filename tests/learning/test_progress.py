@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +15,7 @@ from labkit.learning.progress import Check, Look
 from labkit.stores import sqlite
 
 from .conftest import ANSWERS
+from .writers import DEATHS, WRITERS, all_at_once, require_all_or_nothing
 
 PASSED, FAILED = Check("a" * 64, True), Check("a" * 64, False)
 OTHER_PASSED, OTHER_FAILED = Check("b" * 64, True), Check("b" * 64, False)
@@ -119,130 +116,44 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, damage: Callable
     assert path.read_bytes() == before
 
 
-# Forks a writer again and again from a process that never opens a store itself, and kills it: at SQL
-# statement N by SIGKILL, or, by a limit on the size of files, in the middle of the write that would
-# put byte N into one.  After each death a reader is forked that opens the store and prints what stands.
-WRITER = """
-import json, os, resource, signal, sqlite3, sys
-from pathlib import Path
+STORE = """
 from labkit.learning import progress
-
-mode, stride, workspace, fresh = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "fresh"
-connect = sqlite3.connect
-
-def limit(die_at):
-    if mode == "byte":
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (die_at, die_at))
-        return
-    count = 0
-    def dies(sql):
-        nonlocal count
-        count += 1
-        if count == die_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-    def watched(*arguments, **more):
-        db = connect(*arguments, **more)
-        db.set_trace_callback(dies)
-        return db
-    sqlite3.connect = watched
-
-def forked(work):
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            os.write(write, json.dumps(work()).encode())
-            code = 0
-        finally:
-            os._exit(code)
-    os.close(write)
-    with os.fdopen(read, "rb") as pipe:
-        said = pipe.read()
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
 
 def put(folder, values):
     with progress.progress(folder) as opened:
         opened.put_observed("k01", values, 1)
 
+def put_old(folder):
+    put(folder, {"one": 0, "two": 0})
+
+def put_new(folder):
+    put(folder, {"one": 1, "two": 1, "three": "x" * 9000})
+
 def stands(folder):
     with progress.progress(folder) as opened:
-        return opened.observed().get("k01")
+        found = opened.observed().get("k01", {})
+    return {name: value if isinstance(value, int) else len(value) for name, value in found.items()}
 
-OLD, NEW = {"one": 0, "two": 0}, {"one": 1, "two": 1, "three": "x" * 9000}
-found = []
-for die_at in range(1, 10**6, stride):
-    folder = workspace / str(die_at)
-    if not fresh:
-        assert forked(lambda: put(folder, OLD))[0] == 0
-    code, _ = forked(lambda: (limit(die_at), put(folder, NEW))[1])
-    read, said = forked(lambda: stands(folder))
-    found.append((code, read, json.loads(said) if said else None))
-    if code == 0:
-        break
-short = lambda rows: rows and {name: value if isinstance(value, int) else len(value) for name, value in rows.items()}
-print(json.dumps([(code, read, short(rows)) for code, read, rows in found]))
+def add(folder, number):
+    with progress.progress(folder) as opened:
+        opened.add_check("k01", progress.Check(str(number), True), 1)
 """
 
 
-@pytest.mark.parametrize("fresh", [True, False], ids=["a store being made", "a store that stands"])
-@pytest.mark.parametrize(
-    ("mode", "stride", "death"), [("statement", 1, -signal.SIGKILL), ("byte", 331, -signal.SIGXFSZ)]
-)
-def test_a_kill_in_a_write_leaves_all_or_nothing(
-    tmp_path: Path, mode: str, stride: int, death: int, fresh: bool
-) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", WRITER, mode, str(stride), str(tmp_path), "fresh" if fresh else "old"],
-        capture_output=True, text=True, timeout=110,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
+@pytest.mark.parametrize("is_new", [True, False], ids=["a store being made", "a store that stands"])
+@pytest.mark.parametrize("how", DEATHS)
+def test_a_kill_in_a_write_leaves_all_or_nothing(tmp_path: Path, how: str, is_new: bool) -> None:
+    old = {} if is_new else {"one": 0, "two": 0}
 
-    old = None if fresh else {"one": 0, "two": 0}
-    new = {"one": 1, "two": 1, "three": 9000}
-    *deaths, last = found
-    assert len(deaths) > 10
-    assert {code for code, _read, _rows in deaths} == {death}
-    assert {read for _code, read, _rows in found} == {0}
-    assert all(rows in (old, new) for _code, _read, rows in deaths)
-    assert last == [0, 0, new]
-
-
-ADD = """
-import sys
-from pathlib import Path
-from labkit.learning import progress
-print("ready", flush=True)
-sys.stdin.readline()
-with progress.progress(Path(sys.argv[1])) as opened:
-    opened.add_check("k01", progress.Check(sys.argv[2], True), 1)
-"""
+    require_all_or_nothing(tmp_path, STORE, how, is_new, old, new={"one": 1, "two": 1, "three": 9000})
 
 
 def test_twenty_at_once_are_twenty_checks(tmp_path: Path) -> None:
     """They race to make the store, too."""
     workspace = tmp_path / "workspace"
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", ADD, str(workspace), str(number)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )
-        for number in range(20)
-    ]  # fmt: skip
-    for child in children:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-    for child in children:
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    for child in children:
-        child.communicate(timeout=60)
 
-    assert [child.returncode for child in children] == [0] * 20
+    assert all_at_once(workspace, STORE) == [0] * WRITERS
+
     with progress.progress(workspace) as opened:
-        assert {check.answer_digest for check in opened.checks("k01")} == set(map(str, range(20)))
+        assert {check.answer_digest for check in opened.checks("k01")} == set(map(str, range(WRITERS)))
     assert [path.name for path in workspace.iterdir()] == [progress.FILE]
