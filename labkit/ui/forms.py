@@ -1,8 +1,9 @@
 """The forms for a prediction and for a reading: views over the journal, where somebody sits in front.
 
 A form holds nothing.  What is typed goes to `kata.predict` or `kata.observe` by its button, and in the
-form's place then stand the kept answers, as plain HTML that outlives kernel and widgets.  Imported
-only where a notebook server runs the kernel; everything works without ipywidgets, by the call.
+form's place then stand the kept answers, as plain HTML that outlives kernel and widgets.  Until then the
+notebook's file has what the form asks, and how to get it back.  Imported only where a notebook server
+runs the kernel; everything works without ipywidgets, by the call.
 """
 
 from __future__ import annotations
@@ -12,15 +13,17 @@ from html import escape
 from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
-from IPython import display
 
 from labkit.errors import BadPrediction, LabError
 from labkit.learning.katas import Field, Kata
 from labkit.learning.predict import CERTAINTIES, MORE
 from labkit.learning.typed import from_text
-from labkit.ui import formatters, theme
+from labkit.ui import asking, formatters, lasting, theme
+from labkit.ui.lasting import Bundle, Lasting
 
 BANDS = dict(zip(("less than 67 % sure", "67 to 80 % sure", "more than 80 % sure"), CERTAINTIES, strict=True))
+AGAIN = f"To fill it in, run the cells above, then this one: its form comes back. Or {asking.BY_CALL}."
+KEPT = "In your journal already:"
 HOW_SURE, WHY = "How sure are you of all of it?", "Why? In a sentence; a wrong one costs nothing."
 # Every question stands above its control and wraps; colours are the page's own, light or dark.
 STYLE = f"""<style>
@@ -39,17 +42,20 @@ STYLE = f"""<style>
 
 
 class Form:
-    """A kata's questions as controls.  `keep` takes the answers by name and returns the journal's row."""
+    """A kata's questions as controls.  `keep` takes the answers by name and returns the journal's row.
+
+    `before` is the row that the journal has already, of which the form's place tells once it is gone.
+    """
 
     BUTTON = ""
     READY = ""  # what the status says when all is answered
-    INSTEAD = ""  # the form's text twin
+    WAITS = ""  # what the notebook's file says in its place: how to get it back
     ON = ""  # what stands above the kept answers in its place
 
-    def __init__(self, kata: Kata, keep: Callable[..., Any], line: str = "") -> None:
+    def __init__(self, kata: Kata, keep: Callable[..., Any], line: str = "", before: Any = None) -> None:
         self._kata = kata
         self._keep = keep
-        self._shown: Any = None
+        self._before = before
         self.controls = {field.name: _control(field) for field in kata.fields} | self._more()
         self.status = widgets.HTML()
         self.button = widgets.Button(description=self.BUTTON, button_style="primary")
@@ -59,13 +65,29 @@ class Form:
         top = widgets.HTML(STYLE + (theme.note(theme.inline(line)) if line else ""))
         self.box = widgets.VBox([top, *self.controls.values(), self.button, self.status])
         self.box.add_class("labkit-form")
+        self._lasting = Lasting(self.box)
         self._tell()
 
     def show(self) -> None:
         """Show the form as an output of the running cell."""
-        bundle = self.box._repr_mimebundle_() | {"text/plain": self.INSTEAD}
-        show: Any = display.display  # IPython leaves it untyped
-        self._shown = show(bundle, raw=True, display_id=True)
+        self._lasting.show(lasting.kept(self.WAITS, self.as_text()))
+
+    def asked(self) -> list[tuple[str, str]]:
+        """Every question, with what it takes for an answer."""
+        return [
+            (field.label, field.wanted.replace("True or False", "yes or no")) for field in self._kata.fields
+        ]
+
+    def as_text(self) -> Bundle:
+        """What it asks, and what the journal has already: to be read where no form is."""
+        heads, asked = ("it asks", "your answer"), self.asked()
+        plain = [theme.in_columns(heads, asked)]
+        html = [theme.table(heads, [(theme.inline(label), escape(wanted)) for label, wanted in asked])]
+        if self._before is not None:
+            bundle = formatters.BUNDLES[type(self._before)](self._before)
+            plain += [KEPT, bundle["text/plain"]]
+            html += [theme.paragraph(escape(KEPT)), bundle["text/html"]]
+        return {"text/plain": "\n\n".join(plain), "text/html": "".join(html)}
 
     def missing(self) -> list[str]:
         """What is still to be answered, one line each, in the kata's order."""
@@ -109,11 +131,9 @@ class Form:
             self._say(f"{type(error).__name__}: {error}")
             return
         self.button.disabled = True
-        if self._shown is not None:
-            self._shown.update(self._in_its_place(kept), raw=True)
-        self.box.close()
+        self._lasting.give_way(self._in_its_place(kept))
 
-    def _in_its_place(self, kept: Any) -> dict[str, Any]:
+    def _in_its_place(self, kept: Any) -> Bundle:
         """What stands where the form was: the answers, and what to do with the stopped notebook."""
         bundle = formatters.BUNDLES[type(kept)](kept)
         return {
@@ -127,7 +147,7 @@ class PredictionForm(Form):
 
     BUTTON = "Seal prediction"
     READY = "All answered. Sealing keeps it in your journal, as it is."
-    INSTEAD = "Here was the form for a prediction. Run this cell again to see it."
+    WAITS = f"This cell waits for your prediction. {AGAIN}"
     ON = "Sealed in your journal, and the gate is open: go on with the next cell, or Run All again."
 
     def missing(self) -> list[str]:
@@ -143,6 +163,10 @@ class PredictionForm(Form):
         """The answers, the certainty and the reason.  Raises: BadPrediction."""
         return super().given() | {name: self.controls[name].value for name in MORE}
 
+    def asked(self) -> list[tuple[str, str]]:
+        """Every question, how sure, and why."""
+        return [*super().asked(), (HOW_SURE, f"one of {', '.join(BANDS)}"), (WHY, "a sentence")]
+
     def _more(self) -> dict[str, Any]:
         sure = widgets.RadioButtons(options=list(BANDS.items()), value=None, **_asking(HOW_SURE))
         return {"certainty": sure, "because": widgets.Textarea(rows=2, **_asking(WHY))}
@@ -153,7 +177,7 @@ class ReadingForm(Form):
 
     BUTTON = "Keep what I read"
     READY = "All answered. Keep it, right or wrong: it costs nothing, and the check then says what it was."
-    INSTEAD = "Here was the form for what you read. Run this cell again to see it."
+    WAITS = f"This cell waits for what you read in the rows. {AGAIN}"
     ON = "Kept in your journal: go on with the next cell, or Run All again."
 
 

@@ -106,7 +106,7 @@ class OpenKata:
         if blank:
             what = f"the rows of {self._kata.slug} have not been read yet"
             raise asking.stopped(
-                NotRead, what, lambda forms, line: forms.ReadingForm(self._kata, self.observe, line)
+                NotRead, what, lambda forms, line: forms.ReadingForm(self._kata, self.observe, line, sealed)
             )
         return self._record.keep(sealed, given)
 
@@ -169,7 +169,9 @@ class OpenKata:
             raise asking.stopped(
                 NotSealed,
                 error.message,
-                lambda forms, line: forms.PredictionForm(self._kata, self.predict, line),
+                lambda forms, line: forms.PredictionForm(
+                    self._kata, self.predict, line, self._record.latest()
+                ),
             ) from None
 
 

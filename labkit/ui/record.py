@@ -35,13 +35,17 @@ class Record:
 
     def sealed(self, what: str, cure: str) -> Sealed:
         """The last prediction.  Raises: NotSealed: there is none, or the kata asks for more by now."""
-        with predict.journal(self.workspace) as journal:
-            latest = journal.latest(self.kata)
+        latest = self.latest()
         if latest is None:
             raise NotSealed(what, cure)
         if len(latest.prediction.answers) != len(self.kata.fields):
             raise NotSealed(f"{self.kata.slug} asks for more than was predicted", "predict again")
         return latest
+
+    def latest(self) -> Sealed | None:
+        """The last prediction, None before it; also one of fewer fields than the kata has by now."""
+        with predict.journal(self.workspace) as journal:
+            return journal.latest(self.kata)
 
     def earlier(self) -> int:
         """How many predictions were sealed for the kata before the last one."""

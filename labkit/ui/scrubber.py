@@ -1,33 +1,24 @@
 """The kill scrubber: a slider over an exercise's crash points; letting go runs that one real trial.
 
-A view: what it shows is the trial that has just been run.  Widgets end with their kernel, and no file
-holds them; so the same picture stands in a plain output of the cell, which is seen where no slider is.
+A view: what it shows is the trial that has just been run.  The same picture stays in the notebook's file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
-from IPython import display
 
 from labkit.errors import LabError
 from labkit.observations import Sweep
-from labkit.ui import point, theme
+from labkit.ui import lasting, point, theme
+from labkit.ui.lasting import NOTHING, Lasting
 from labkit.ui.point import SeenTrial
 
 ASKS = "Kill at crash point"
 NOWHERE = "0 no kill"
 AGAIN = "To move the kill, run the cells above, then this one."
-# Of slider and plain output a notebook shows one.  For a widget that is gone JupyterLab chooses no other
-# part of its output: it leaves a panel that holds a line of text and no element, "model not found".
-EITHER = """<style>
-.jp-OutputArea:has(.labkit-scrubber:not(.jupyter-widgets-disconnected)) .labkit-kept,
-.jp-OutputArea:has(.labkit-kept) > .jp-OutputArea-child > .lm-Panel.jp-OutputArea-output:not(:has(*)),
-.jp-OutputArea:has(.labkit-kept) .labkit-scrubber.jupyter-widgets-disconnected { display: none; }
-</style>"""
 # While a trial runs the one before it stays, faded, so that nothing jumps.
 STYLE = f"""<style>
 .labkit-scrubber {{ border-left: 3px solid {theme.BLUE}; padding: 2px 0 6px 14px; overflow: visible; }}
@@ -51,8 +42,7 @@ class Scrubber:
 
     def __init__(self, sweep: Sweep, trial: Callable[[int], SeenTrial], stands: int) -> None:
         self._trial = trial
-        self.kept = _kept({"text/plain": "", "text/html": ""})
-        self._output: Any = None
+        self.kept = lasting.kept(AGAIN, NOTHING)
         self._labels = {0: NOWHERE} | {one.number: one.label for one in sweep.points}
         self.slider = widgets.SelectionSlider(
             options=[(label, number) for number, label in self._labels.items()], value=stands, continuous_update=False
@@ -66,14 +56,12 @@ class Scrubber:
         moved = widgets.HBox([self.number, self.slider])
         self.box = widgets.VBox([widgets.HTML(STYLE), moved, self.status, self.shown])
         self.box.add_class("labkit-scrubber")
+        self._lasting = Lasting(self.box)
         self._kill_at(stands)
 
     def _ipython_display_(self) -> None:
         """As IPython asks for it: the slider, then what stays of it."""
-        show: Any = display.display  # IPython leaves it untyped
-        # Where widgets are unknown the slider is nothing, and what stays says so.
-        show(self.box._repr_mimebundle_() | {"text/plain": "", "text/html": ""}, raw=True)
-        self._output = show(self.kept, raw=True, display_id=True)
+        self._lasting.show(self.kept)
 
     def _kill_at(self, number: int) -> None:
         what = (
@@ -91,19 +79,9 @@ class Scrubber:
         self._say(point.headline(seen))
         self.shown.value = point.body(seen)
         self.shown.remove_class("labkit-busy")
-        self.kept = _kept(point.bundle(seen))
-        if self._output is not None:
-            self._output.update(self.kept, raw=True)
+        self.kept = lasting.kept(AGAIN, point.bundle(seen))
+        self._lasting.keep(self.kept)
 
     def _say(self, html: str) -> None:
         # A screen reader announces a change of what has the role of a status.
         self.status.value = f'<div role="status">{theme.paragraph(html)}</div>'
-
-
-def _kept(bundle: dict[str, Any]) -> dict[str, Any]:
-    """What stays in the notebook's file: how to go on, and a trial."""
-    again = theme.note(escape(AGAIN), theme.BLUE)
-    return {
-        "text/plain": f"{AGAIN}\n\n{bundle['text/plain']}".strip(),
-        "text/html": f'{EITHER}<div class="labkit-kept">{again}{bundle["text/html"]}</div>',
-    }

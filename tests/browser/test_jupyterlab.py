@@ -212,6 +212,7 @@ def let_go(page: Page, scrubber: Locator, key: str, ending: str) -> None:
 
 def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
     """From the form that stops Run All to the kill that the learner moves; nothing leaves this machine."""
+    reopens_what_was_never_filled_in(page)
     predicts_and_seals(page)
     runs_reads_and_checks(page)
     restarts_and_finds_the_prediction(page)
@@ -221,6 +222,43 @@ def test_a_learner_goes_through_the_kata(page: Page, asked: list[str]) -> None:
 
     assert {urlsplit(url).hostname for url in asked if url.startswith(("http", "ws"))} == {"127.0.0.1"}
     assert [url for url in asked if not url.startswith(("http", "ws", "data:", "blob:"))] == []
+
+
+def restart(page: Page) -> None:
+    """A new kernel, which knows no widget of the old one."""
+    menu(page, "Kernel", re.compile("^Restart Kernel…"))
+    page.get_by_role("button", name="Confirm Kernel Restart").click()
+
+
+def reopen(page: Page) -> None:
+    """Save the notebook, close it, and open its file again."""
+    menu(page, "File", "Save Notebook")
+    menu(page, "File", "Close Tab")
+    expect(page.locator(".jp-NotebookPanel")).to_have_count(0)
+    page.get_by_role("listitem", name=re.compile(MODEL)).dblclick()
+
+
+def reopens_what_was_never_filled_in(page: Page) -> None:
+    """The form is gone with its kernel; its questions, and how to get it back, are in the notebook's file."""
+    menu(page, "Run", "Run All Cells")
+    output = cell(page, "kata.predict(").locator(".jp-Cell-outputArea")
+    kept, widget = output.locator(".labkit-kept"), output.locator(".jp-OutputArea-output").first
+    expect(output.locator(".labkit-form")).to_be_visible(timeout=PATIENCE_MS)
+    expect(kept).to_be_hidden()
+    idle(page)
+    restart(page)
+    expect(kept).to_be_visible(timeout=PATIENCE_MS)
+    expect(output.locator(".labkit-form")).to_be_hidden()
+    idle(page)
+    reopen(page)
+    expect(widget).to_have_text(re.compile("Error displaying widget|Loading widget"), timeout=PATIENCE_MS)
+    expect(widget).to_be_hidden()
+    for text in ("This cell waits for your prediction. To fill it in, run", "How sure are you", *PREDICTED):
+        expect(kept.get_by_text(text)).to_be_visible()
+    for text in (kept.get_by_text("This cell waits"), kept.get_by_text("How sure are you")):
+        assert contrast(page, text) >= 4.5
+    shot(page, "0_reopened", kept)
+    idle(page)
 
 
 def predicts_and_seals(page: Page) -> None:
@@ -256,6 +294,7 @@ def predicts_and_seals(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(form).to_have_count(0)
     expect(predict.locator(".jp-Cell-outputArea")).to_contain_text(BECAUSE)
+    expect(predict.locator(".labkit-kept")).to_have_count(0)
     shot(page, "3_sealed", predict)
 
 
@@ -344,15 +383,11 @@ def loses_the_kernel_and_reopens(page: Page) -> None:
     output = cell(page, "kata.scrub()").locator(".jp-Cell-outputArea")
     kept, slider = output.locator(".labkit-kept"), output.locator(".jp-OutputArea-output").first
     expect(kept).to_be_hidden()
-    menu(page, "Kernel", re.compile("^Restart Kernel…"))
-    page.get_by_role("button", name="Confirm Kernel Restart").click()
+    restart(page)
     expect(kept).to_be_visible(timeout=PATIENCE_MS)
     expect(output.locator(".labkit-scrubber")).to_be_hidden()
     idle(page)
-    menu(page, "File", "Save Notebook")
-    menu(page, "File", "Close Tab")
-    expect(page.locator(".jp-NotebookPanel")).to_have_count(0)
-    page.get_by_role("listitem", name=re.compile(MODEL)).dblclick()
+    reopen(page)
     expect(slider).to_have_text(re.compile("Error displaying widget|Loading widget"), timeout=PATIENCE_MS)
     expect(slider).to_be_hidden()
     for text in ("To move the kill, run the cells above, then this one.", "exactly_one with no kill"):

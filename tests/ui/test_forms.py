@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets  # type: ignore[import-untyped]
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.utils.capture import capture_output
-from nbformat.v4 import new_code_cell
+from IPython.utils.capture import RichOutput, capture_output
+from nbconvert import HTMLExporter
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from labkit.errors import StoreLocked
 from labkit.learning import katas
@@ -28,8 +32,6 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 CALL = "from labkit.ui.notebook import open_kata\nkata = open_kata('k03_missing_ack')\nkata.predict({})"
 BLANK = ", ".join(f"{name}=..." for name in ("payments_at_the_kill", "certainty", "because"))
 
-pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # of the tools' own
-
 
 @pytest.fixture
 def answers(kata: Kata) -> dict[str, Any]:
@@ -42,10 +44,31 @@ def fill(form: forms.Form, answers: dict[str, Any]) -> None:
         form.controls[name].value = answer
 
 
+def box_of(bundle: dict[str, Any]) -> Any:
+    """The form that was shown, as a page finds it: by its model's name."""
+    return widgets.widget_serialization["from_json"](f"IPY_MODEL_{bundle[VIEW]['model_id']}", None)
+
+
 def texts(bundle: dict[str, Any]) -> list[widgets.HTML]:
     """The texts within a form that was shown."""
-    box = widgets.Widget.widgets[bundle[VIEW]["model_id"]]
-    return [one for one in box.children if isinstance(one, widgets.HTML)]
+    return [one for one in box_of(bundle).children if isinstance(one, widgets.HTML)]
+
+
+def saved(outputs: list[RichOutput]) -> NotebookNode:
+    """The notebook's file after these outputs: an update takes the place of what it updates."""
+    places: dict[str, dict[str, Any]] = {}
+    for one in outputs:
+        assert one.update == (one.transient["display_id"] in places)
+        places[one.transient["display_id"]] = one.data
+    shown = [new_output("display_data", data=data) for data in places.values()]
+    return new_notebook(cells=[new_code_cell("kata.predict()", outputs=shown)])
+
+
+def words_of(notebook: NotebookNode) -> str:
+    """What a page shows that knows no widgets and runs no script."""
+    page = HTMLExporter().from_notebook_node(notebook)[0].partition("<main>")[2]
+    shown = re.sub(r"<(style|script)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", shown)).split())
 
 
 def test_it_opens_when_all_is_answered_and_says_what_is_missing(kata: Kata, answers: dict[str, Any]) -> None:
@@ -91,13 +114,37 @@ def test_sealed_answers_take_the_forms_place_as_plain_html(
         form.show()
         fill(form, answers | {"because": "<b>bold</b>"})
         form.button.click()
-    shown, sealed = captured.outputs
+    shown, kept, sealed, emptied = captured.outputs
 
     assert VIEW in shown.data
     assert (sealed.update, sealed.transient) == (True, shown.transient)
     assert sorted(sealed.data) == ["text/html", "text/plain"]
+    assert (emptied.update, emptied.transient, "".join(emptied.data.values())) == (True, kept.transient, "")
+    words = words_of(saved(captured.outputs))
+    assert "<b>bold</b>" in words
+    assert "waits for" not in words
     assert "go on with the next cell" in sealed.data["text/html"]
     assert "&lt;b&gt;bold" in sealed.data["text/html"]
+
+
+def test_a_reopened_notebook_says_what_was_asked_and_how_to_answer(
+    shell: InteractiveShell, kata: Kata, answers: dict[str, Any]
+) -> None:
+    """Kernel and widget are gone: the file still has each question, and no typed answer that was never sealed."""
+    with capture_output() as captured:
+        form = PredictionForm(kata, open_kata(MODEL).predict)
+        form.show()
+        fill(form, answers)
+    words = words_of(notebook := saved(captured.outputs))
+    [widget, kept] = notebook.cells[0].outputs
+
+    assert "waits for your prediction. To fill it in, run the cells above, then this one" in words
+    for question in (*(field.label.replace("`", "") for field in kata.fields), forms.HOW_SURE, forms.WHY):
+        assert question in words
+    assert kata.author["because"] not in words
+    assert "In your journal already" not in words
+    assert widget.data["text/html"] == widget.data["text/plain"] == ""
+    assert all(field.label in kept.data["text/plain"] for field in kata.fields)
 
 
 def test_what_cannot_be_sealed_stays_in_the_form(kata: Kata, answers: dict[str, Any]) -> None:
@@ -176,8 +223,8 @@ def test_the_reading_form_keeps_what_was_read_and_gives_nothing_away(
     shell.user_ns["kata"] = opened
     with capture_output() as captured:
         result = shell.run_cell("kata.observe()")
-    [shown] = [one.data for one in captured.outputs]
-    box = widgets.Widget.widgets[shown[VIEW]["model_id"]]
+    shown, kept = (one.data for one in captured.outputs)
+    box = box_of(shown)
     controls = [one for one in box.children if isinstance(one, widgets.Text)]
     [button] = [one for one in box.children if isinstance(one, widgets.Button)]
 
@@ -188,6 +235,12 @@ def test_the_reading_form_keeps_what_was_read_and_gives_nothing_away(
     assert type(result.error_in_exec).__name__ == "NotRead"
     assert button.description == "Keep what I read"
     assert [one.value for one in controls] == [""] * 5
+    words = words_of(saved(captured.outputs))
+    assert "waits for what you read in the rows" in words
+    assert (
+        f"In your journal already: sealed payments_at_the_kill {kata.author['payments_at_the_kill']}" in words
+    )
+    assert "labkit-kept" in kept["text/html"]
     for control, typed in zip(controls, "10111", strict=True):
         assert button.disabled
         control.set_state({"value": typed})
@@ -218,7 +271,8 @@ def test_a_blank_cell_in_a_notebook_server_stops_and_shows_the_form(
     assert not result.success
     assert captured.stdout + captured.stderr == ""
     [form] = [one.data for one in captured.outputs if VIEW in one.data]
-    assert form["text/plain"] == PredictionForm.INSTEAD
+    [kept] = [one.data for one in captured.outputs if VIEW not in one.data]
+    assert kept["text/plain"].startswith(PredictionForm.WAITS)
     line = "NotSealed: no prediction is sealed for k03_missing_ack: use the form below"
     assert [one.value for one in texts(form) if line in one.value]
     assert after.success

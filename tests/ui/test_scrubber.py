@@ -24,8 +24,6 @@ from labkit.ui.point import SeenTrial
 
 from .conftest import MODEL
 
-pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # of ipywidgets' own
-
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
