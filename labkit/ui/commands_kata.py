@@ -35,12 +35,13 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Execute katas as notebooks, with the author's predictions and real kills."""
+    from labkit.harness.folders import require_empty
     from labkit.learning import katas
     from labkit.ui import report, series_run
 
     chosen = [katas.find(name) for name in names or katas.names()]
     out = out or Path("out") / time.strftime("run-%Y%m%d-%H%M%S")
-    series_run.require_folder(out)
+    require_empty(out)
     outcomes = []
     with progress("running", len(chosen)) as advance:
         for kata in chosen:

@@ -9,9 +9,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from labkit.errors import OutputInUse, StoreUnwritable
 from labkit.learning.katas import Kata
-from labkit.stores.sqlite_errors import read_only
 from labkit.ui import editions, running
 
 
@@ -69,20 +67,6 @@ class Outcome:
 
 def _word(value: bool | dict[str, Any] | None, yes: str, no: str) -> str:
     return "not checked" if value is None else yes if value else no
-
-
-def require_folder(out: Path) -> None:
-    """Make the output folder, or accept an empty one.  Raises: OutputInUse, ReadOnly, StoreUnwritable."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputInUse(f"{out} is in use", "choose a new folder with --out")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except PermissionError:
-        raise read_only(out) from None
-    except OSError as error:
-        raise StoreUnwritable(
-            f"{out} cannot be made ({error.strerror})", "choose a folder you may write"
-        ) from None
 
 
 def run_one(kata: Kata, out: Path) -> Outcome:
