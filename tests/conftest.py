@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
+
+from labkit.harness.pool import Pool
 
 # The same examples in every run and on every machine; slow machines do not fail by being slow.
 settings.register_profile("labkit", derandomize=True, deadline=None, database=None)
@@ -18,6 +20,13 @@ if os.access("/dev/shm", os.W_OK):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 REQUIRE_ALL = os.environ.get("LAB_REQUIRE_ALL") == "1"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    """Two warm processes for all tests of a module: what one handler does to them, the next one meets."""
+    with Pool(2) as warm:
+        yield warm
 
 
 @pytest.fixture(scope="session")

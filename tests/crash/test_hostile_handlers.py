@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
@@ -38,13 +38,6 @@ def settle(folder, key=f"order-{ORDER}"):
 STATEMENTS = 7  # of settle: SELECT, and BEGIN, INSERT or UPDATE, COMMIT in each store
 
 SweepOf = Callable[..., Sweep]
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """Two warm processes for all tests here: what one handler does to them, the next one meets."""
-    with Pool(2) as warm:
-        yield warm
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,12 +30,6 @@ def checkpoint(world, operation, receipt):
         with atomic(world.journal.db):
             world.journal.checkpoint(operation.operation_id, receipt, world.now_ms)
 """
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool(2) as warm:
-        yield warm
 
 
 def swept(pool: Pool, tmp_path: Path, body: str) -> Sweep:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import time
@@ -14,6 +13,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 import rfc8785
+
+from .classes import solution
 
 ROOT = Path(__file__).parents[2]
 USER = 61234  # nobody's
@@ -68,10 +69,7 @@ def fill(folder: Path) -> None:
         shutil.copytree(source, folder / source.name, ignore=hidden)
     for name in ("grandchild", "fork_bomb"):
         shutil.copy(Path(__file__).parent / "hostile" / f"{name}.py", folder)
-    lesson = (ROOT / "katas" / "k03_missing_ack" / "lesson.py").read_text(encoding="utf-8")
-    solution = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', lesson, re.DOTALL)
-    assert solution is not None
-    (folder / "solution.py").write_text(solution[1] + "\n", encoding="utf-8")
+    (folder / "solution.py").write_text(solution(), encoding="utf-8")
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     [packages] = folder.glob("venv/lib/*/site-packages")
     (packages / "here.pth").write_text(str(folder), encoding="utf-8")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import platform
-import re
 import resource
 import textwrap
 from collections.abc import Callable, Iterator
@@ -25,6 +24,8 @@ from labkit.harness.limits import Limits
 from labkit.harness.pool import Pool
 from labkit.learning import katas
 
+from .classes import solution
+
 ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 
@@ -42,14 +43,6 @@ def pool(request: pytest.FixtureRequest, system_program: Callable[..., str]) -> 
         system_program("bwrap")
     with SandboxedPool(level, 2) as sandboxed:
         yield sandboxed
-
-
-def solution(slug: str) -> str:
-    """The solution of a kata's exercise, read from its lesson."""
-    text = (ROOT / "katas" / slug / "lesson.py").read_text(encoding="utf-8")
-    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
-    assert found is not None
-    return found[1] + "\n"
 
 
 def test_what_cannot_be_handed_over_as_code_is_left_to_the_child(

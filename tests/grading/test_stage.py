@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -12,6 +11,8 @@ from labkit.errors import BadKata, UnknownName
 from labkit.grading import engine
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas
+
+from .classes import solution
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "katas" / "k03_missing_ack"
@@ -84,14 +85,6 @@ def test_the_facts_of_k03_come_out_of_its_runs(stage: Stage, tmp_path: Path) -> 
         "killed": -9,
         "new_key": -9,
     }
-
-
-def solution() -> str:
-    """The solution of the model kata's exercise, read from its lesson."""
-    text = (MODEL / "lesson.py").read_text(encoding="utf-8")
-    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
-    assert found is not None
-    return found[1] + "\n"
 
 
 def test_the_solution_passes_everywhere(stage: Stage, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,6 @@ from labkit.observations import Sweep
 
 PAYMENT = f"{payment.__file__}:pay"
 NEW_KEY = f"{mutant_new_key.__file__}:resume"
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool(2) as warm:
-        yield warm
 
 
 @pytest.fixture(scope="module")

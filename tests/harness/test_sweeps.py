@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +29,6 @@ NEW_KEY = f"{WORKERS / 'mutant_new_key.py'}:resume"
 FULL = f"{WORKERS / 'full_protocol.py'}:pay"
 ORDERS = ROOT / "data" / "examples" / "orders"
 STATEMENTS = ("statement", "boundary")
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """Two warm processes."""
-    with Pool(2) as warm:
-        yield warm
 
 
 def labels(results: tuple[PointResult, ...], *names: str) -> list[str]:

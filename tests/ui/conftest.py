@@ -13,6 +13,7 @@ from traitlets.config import Config
 from labkit.grading.stage import Stage, load_stage
 from labkit.learning import katas
 from labkit.learning.katas import Kata
+from labkit.ui import editions
 
 ROOT = Path(__file__).parents[2]
 MODEL = "k03_missing_ack"
@@ -38,6 +39,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def kata(project: Path) -> Kata:
     """The model kata in that project."""
     return katas.find(MODEL, project)
+
+
+@pytest.fixture
+def solution(kata: Kata) -> str:
+    """The author's answer to its exercise."""
+    [cell] = [cell for cell in editions.lesson(kata).cells if "exercise" in cell.metadata.tags]
+    return str(cell.source) + "\n"
 
 
 @pytest.fixture(scope="session")

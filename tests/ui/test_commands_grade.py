@@ -35,15 +35,8 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(lab(*arguments), capture_output=True, text=True, timeout=400)
 
 
-def solution(kata: Kata) -> str:
-    text = (kata.folder / "lesson.py").read_text(encoding="utf-8")
-    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
-    assert found is not None
-    return found[1] + "\n"
-
-
 @pytest.fixture
-def students(kata: Kata, project: Path, tmp_path: Path) -> Path:
+def students(kata: Kata, project: Path, solution: str, tmp_path: Path) -> Path:
     """A class: a whole notebook with a prediction, a mutant, an empty folder, a broken file."""
     folder = tmp_path / "class"
     for name in NAMES.values():
@@ -51,7 +44,7 @@ def students(kata: Kata, project: Path, tmp_path: Path) -> Path:
     notebook = json.loads((project / "notebooks" / f"{MODEL}.ipynb").read_text(encoding="utf-8"))
     for cell in notebook["cells"]:
         if cell["id"] == "k03-missing-ack-exercise":
-            cell["source"] = solution(kata)
+            cell["source"] = solution
     (folder / NAMES["good"] / "kata.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
     open_kata(MODEL, workspace=tmp_path / "hers").predict(**kata.author)
     shutil.copy(tmp_path / "hers" / "predictions.sqlite3", folder / NAMES["good"])
@@ -96,14 +89,14 @@ def test_a_class_is_graded_and_every_file_says_the_same(students: Path, tmp_path
     assert "1 of 1" in (out / "class.html").read_text(encoding="utf-8")  # the author's one wrong prediction
 
 
-def test_a_second_run_goes_on_and_says_what_changed(students: Path, kata: Kata, tmp_path: Path) -> None:
+def test_a_second_run_goes_on_and_says_what_changed(students: Path, solution: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("grade", students, "--out", out).returncode == 1
     before = {path.name: path.read_bytes() for path in out.glob("*.*") if path.suffix != ".sqlite3"}
     assert run("grade", students, "--out", out).returncode == 1
     assert {path.name: path.read_bytes() for path in out.glob("*.*") if path.suffix != ".sqlite3"} == before
 
-    (students / NAMES["mutant"] / "k03.py").write_text(solution(kata), encoding="utf-8")
+    (students / NAMES["mutant"] / "k03.py").write_text(solution, encoding="utf-8")
     again = run("grade", students, "--out", out, "--json")
 
     [changed] = [one for one in json.loads(again.stdout)["learners"] if one["changed"]]
@@ -155,13 +148,13 @@ def test_wrong_use_changes_nothing(
 
 
 def test_what_is_submitted_is_what_is_graded(
-    kata: Kata, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kata: Kata, solution: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The archive has digests, is never overwritten, and grades as the notebook did."""
     workspace = Path(os.environ["LAB_WORKSPACE"])
     open_kata(MODEL).predict(**kata.author)
     (workspace / "answers").mkdir()
-    (workspace / "answers" / f"{MODEL}.py").write_text(solution(kata), encoding="utf-8")
+    (workspace / "answers" / f"{MODEL}.py").write_text(solution, encoding="utf-8")
     archive = tmp_path / "class" / "ann.zip"
     archive.parent.mkdir()
 

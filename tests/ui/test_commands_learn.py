@@ -19,7 +19,7 @@ import pytest
 from labkit.errors import StoreUnwritable
 from labkit.learning import own_files, predict, progress, readings
 from labkit.learning.katas import Kata
-from labkit.ui import answers, author, editions, exercises, learner, watching
+from labkit.ui import answers, author, exercises, learner, watching
 from labkit.ui.cli import main
 from labkit.ui.notebook import open_kata
 
@@ -39,13 +39,6 @@ def answer(workspace: Path) -> Path:
     path = progress.answer_place(workspace, MODEL)
     path.parent.mkdir(parents=True)
     return path
-
-
-@pytest.fixture
-def solution(kata: Kata) -> str:
-    """The author's answer."""
-    [cell] = [cell for cell in editions.lesson(kata).cells if "exercise" in cell.metadata.tags]
-    return str(cell.source) + "\n"
 
 
 def seal(kata: Kata, workspace: Path) -> None:

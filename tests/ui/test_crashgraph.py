@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,12 +27,6 @@ POINTS = ("boundary", "statement")
 EXPLORED = ("right", "wrong", "third_time")
 
 Closure = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool(2) as warm:
-        yield warm
 
 
 @pytest.fixture(scope="module")

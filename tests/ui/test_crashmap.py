@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
@@ -26,12 +26,6 @@ from labkit.ui import crash_first, crash_view, crashgrid, crashmap
 PAYMENT = f"{payment.__file__}:pay"
 NEW_KEY = f"{mutant_new_key.__file__}:resume"
 SWEPT = ("right", "wrong", "wrong_twice", "wrong_for_ever")
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool(2) as warm:
-        yield warm
 
 
 @pytest.fixture(scope="module")

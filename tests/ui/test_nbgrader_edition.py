@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -65,7 +64,7 @@ def nbgrader(course: Path, *words: str) -> None:
     NBGRADER is None, reason="LAB_NBGRADER names no environment with nbgrader: not tried against it"
 )
 @pytest.mark.timeout(600)
-def test_nbgrader_generates_and_grades_it(project: Path, kata: Kata, tmp_path: Path) -> None:
+def test_nbgrader_generates_and_grades_it(project: Path, solution: str, tmp_path: Path) -> None:
     """Its kernel needs labkit to give points; where that environment has none, releasing is all there is to try."""
     course = tmp_path / "course"
     assert main(["author", "build", MODEL, "--nbgrader", str(course)]) == 0
@@ -78,7 +77,7 @@ def test_nbgrader_generates_and_grades_it(project: Path, kata: Kata, tmp_path: P
     if has_labkit.returncode:
         return
     [exercise] = [cell for cell in released["cells"] if "exercise" in cell["metadata"].get("tags", [])]
-    for learner, answer in (("right", solution(kata)), ("starter", exercise["source"])):
+    for learner, answer in (("right", solution), ("starter", exercise["source"])):
         exercise["source"] = answer
         handed_in = course / "submitted" / learner / MODEL / f"{MODEL}.ipynb"
         handed_in.parent.mkdir(parents=True)
@@ -89,10 +88,3 @@ def test_nbgrader_generates_and_grades_it(project: Path, kata: Kata, tmp_path: P
     with closing(sqlite3.connect(course / "gradebook.db")) as book:
         points = [score for (score,) in book.execute("SELECT auto_score FROM grade ORDER BY auto_score")]
     assert points == [0.0, 8.0]
-
-
-def solution(kata: Kata) -> str:
-    text = (kata.folder / "lesson.py").read_text(encoding="utf-8")
-    found = re.search(r'tags=\["exercise"\]\n(.*?)\n# %%', text, re.DOTALL)
-    assert found is not None
-    return found[1] + "\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -21,12 +20,6 @@ from labkit.ui.sweep_reports import junit, markdown
 
 PAYMENT = f"{payment.__file__}:pay"
 NEW_KEY = f"{mutant_new_key.__file__}:resume"
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    with Pool(2) as warm:
-        yield warm
 
 
 @pytest.fixture(scope="module")
