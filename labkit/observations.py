@@ -119,8 +119,10 @@ class PointResult:
     `promised` is what each run returned (None: it died), `recorded` the journal's checkpoint count and
     state by step, `happened` the number of effects by intent.  `same_bytes_as` is another
     schedule, by its points' numbers: as many crashes of this one have left the same bytes, and what
-    followed on them was carried out there only.  Empty where this one was carried out by itself.  How a
-    result came about is no part of it: results that differ in that alone are equal.
+    followed on them was carried out there only.  Empty where this one was carried out by itself.
+    `is_killed` is false where not even the crash was: the same worker was killed at this point in another
+    world, which left what crashes before and after it have left there and here.  How a result came about
+    is no part of it: results that differ in that alone are equal.
     """
 
     schedule: tuple[CrashPoint, ...]
@@ -132,6 +134,7 @@ class PointResult:
     command: str
     explanation: str = ""
     same_bytes_as: tuple[int, ...] = field(default=(), compare=False)
+    is_killed: bool = field(default=True, compare=False)
 
     @property
     def passed(self) -> bool:

@@ -6,7 +6,6 @@ What is done is in the gradebook.  Killed anywhere and run again, the same resul
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
@@ -14,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from labkit.grading import foretold, grounds, marks, submissions, variants
+from labkit.grading.beforehand import Bare, truth_of
 from labkit.grading.cells import Found
 from labkit.grading.gradebook import Gradebook, fingerprint_of, new_secret
 from labkit.grading.judging import NOTHING, Place, Ran, Task
 from labkit.grading.marks import Mark
-from labkit.grading.stage import load_stage
 from labkit.grading.submissions import Submission
 from labkit.grading.variants import Variant
 from labkit.harness import sweep_files
@@ -85,7 +84,7 @@ class Classroom:
         self.katas = list(katas)
         self.secret = book.setting("secret", new_secret())
         self.digests = {kata.slug: grounds.digest_of(kata) for kata in katas}
-        self._free: dict[str, frozenset[str]] = {}
+        self._bare: dict[str, Bare] = {}
         self._unscored: dict[tuple[str, str], Mark] = {}
         book.claim_scratch(place.scratch)
 
@@ -139,21 +138,26 @@ class Classroom:
                     continue
                 self.record(one, marks.unrun(one.kata, one.found.outcome, one.found.why, one.has_prediction))
             progress(one.learner)
-        self.find_free({one.kata.slug: one.kata for one in to_run})
-        tasks = [Task(one.kata.slug, one.found.source or "", one.variant) for one in to_run]
+        self.run_bare({one.kata.slug: one.kata for one in to_run})
+        tasks = [
+            Task(slug, one.found.source or "", one.variant, self._bare.get(slug, Bare()).known)
+            for one in to_run
+            for slug in [one.kata.slug]
+        ]
         for number, ran in self.place.judge(tasks):
             self.record(to_run[number], *self.marked(to_run[number], ran))
             progress(to_run[number].learner)
 
     def marked(self, one: Waiting, ran: Ran) -> tuple[Mark, dict[str, Any] | None]:
         """The mark that a result comes to, with the sweep behind it."""
-        if ran.outcome == "infra_error" or one.kata.slug not in self._free:
+        if ran.outcome == "infra_error" or one.kata.slug not in self._bare:
             why = ran.why or "the kata itself could not be run"
             return marks.unrun(one.kata, "infra_error", why, False), None
         if ran.sweep is None:
             return marks.unrun(one.kata, ran.outcome, ran.why, one.has_prediction), None
         sweep = sweep_files.from_json(ran.sweep)
-        return marks.mark_of(one.kata, sweep, self._free[one.kata.slug], one.has_prediction), ran.sweep
+        free = self._bare[one.kata.slug].free
+        return marks.mark_of(one.kata, sweep, free, one.has_prediction), ran.sweep
 
     def record(self, one: Waiting, mark: Mark, sweep: dict[str, Any] | None = None) -> None:
         """Put a mark into the book; what is no score is left to the next run."""
@@ -184,18 +188,18 @@ class Classroom:
         notes += tuple(f"{slug}: {note}" for slug, one in submission.found.items() for note in one.notes)
         return Row(learner, mine, predictions, notes, changed)
 
-    def find_free(self, katas: dict[str, Kata]) -> None:
-        """Find the crash points at which an answer that does nothing passes; a kata that fails has none known."""
-        names = {slug: f"free {slug} {self.digests[slug]}" for slug in katas}
-        known = {slug: json.loads(self.book.setting(name, "null")) for slug, name in names.items()}
-        asked = [slug for slug, places in known.items() if places is None]
+    def run_bare(self, katas: dict[str, Kata]) -> None:
+        """Run each kata's bare starter; of a kata that fails nothing is known."""
+        names = {slug: f"bare {slug} {self.digests[slug]}" for slug in katas}
+        found = {slug: json.loads(self.book.setting(name, "null")) for slug, name in names.items()}
+        asked = [slug for slug, bare in found.items() if bare is None]
         tasks = [Task(slug, NOTHING.format(function=katas[slug].exercise)) for slug in asked]
         for number, ran in self.place.judge(tasks):
             if ran.sweep is not None:
                 slug = asked[number]
-                known[slug] = sorted(marks.free_places(sweep_files.from_json(ran.sweep)))
-                self.book.put(names[slug], json.dumps(known[slug]))
-        self._free |= {slug: frozenset(places) for slug, places in known.items() if places is not None}
+                found[slug] = Bare.of(sweep_files.from_json(ran.sweep)).as_json
+                self.book.put(names[slug], json.dumps(found[slug]))
+        self._bare |= {slug: Bare.from_json(bare) for slug, bare in found.items() if bare is not None}
 
     def truth_name(self, kata: Kata) -> str:
         """Under what the book keeps what the kata's own runs show."""
@@ -204,14 +208,3 @@ class Classroom:
     def knows(self, kata: Kata) -> bool:
         """Whether the book has it already."""
         return self.book.setting(self.truth_name(kata), "null") != "null"
-
-
-def truth_of(kata: Kata, scratch: Path) -> dict[str, Any]:
-    """What the kata's own runs show in each predicted field.
-
-    They lie in `scratch`, which is removed even where this process is killed.  Raises: HarnessError.
-    """
-    stage = load_stage(kata)
-    with tempfile.TemporaryDirectory(prefix="lab-truth-", dir=scratch) as folder:
-        runs = {run: stage.run(run, Path(folder) / run) for run in stage.runs}
-        return {name: one.value for name, one in stage.observed(runs).items()}

@@ -28,14 +28,16 @@ def grade(
 
     `answer` is a Python file with the exercise's function; `depth` is `1`, `2` or `all`.  Deeper than
     once, lines are no crash points: a state begins and ends at statements, and pairs of lines only
-    repeat pairs of them.  The stage's own pairs of crashes are tried after depth `1`.
+    repeat pairs of them.  The stage's own pairs of crashes are tried after depth `1`.  Where a kata's own
+    worker runs first, and it is known which of its crashes leave the same bytes (`harness.known`), it is
+    killed at the first and the last of those only.
 
     Raises:
         BadHandler: the answer cannot be loaded, or has no crash point.
         HarnessError: a child could not be started, killed or reaped; nothing is scored.
     """
     with _prepared(stage, answer, pool) as (job, workers):
-        job = replace(job, draws=stage.draws) if depth == "1" else replace(job, sources=DURABLE)
+        job = for_once(job, stage, answer) if depth == "1" else replace(job, sources=DURABLE)
         swept = sweeps.sweep(job, workers, depth, progress)
     if depth != "1":  # numbered without lines, which `lab trial` counts: no command repeats them
         return replace(swept, results=tuple(replace(result, command="") for result in swept.results))
@@ -65,6 +67,12 @@ def trial(stage: Stage, answer: Path, schedule: Sequence[int], pool: Pool | None
     with _prepared(stage, answer, pool) as (job, workers):
         found = sweeps.trial(job, workers, schedule)
     return replace(found, result=_repeatable(stage.kata, answer, found.result))
+
+
+def for_once(job: SweepJob, stage: Stage, answer: Path) -> SweepJob:
+    """The job with the stage's own pairs of crashes, and what is known of a first run that is not the answer's."""
+    theirs = job.first[0] == str(answer.absolute())
+    return replace(job, draws=stage.draws, known={} if theirs else stage.known)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
 from labkit.grading.variants import Variant
 from labkit.harness import sweep_files
+from labkit.harness.known import Known
 from labkit.learning.katas import Kata
 from labkit.observations import Sweep
 
@@ -37,11 +38,15 @@ class PassedAllowance(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """An answer to a kata, to be swept in a learner's variant; None is the kata's own world."""
+    """An answer to a kata, to be swept in a learner's variant; None is the kata's own world.
+
+    `known` says of the kata's own worker which crashes leave the same bytes.
+    """
 
     kata: str
     source: str
     variant: Variant | None = None
+    known: Known = field(default_factory=dict)
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -55,7 +60,7 @@ class Task:
         if variant is not None:
             draws = tuple((first, second) for first, second in variant["draws"])
             variant = Variant(**{**variant, "draws": draws})
-        return cls(found["kata"], found["source"], variant)
+        return cls(found["kata"], found["source"], variant, found["known"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Judge:
         """Run one answer, and say what became of it whatever it does."""
         stage = self.stages[task.kata]
         if task.variant is not None:
-            stage = variants.staged(stage, task.variant)
+            stage = replace(variants.staged(stage, task.variant), known=task.known)
         why = ""
         for _ in range(MOST_TRIES):
             try:

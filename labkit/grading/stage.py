@@ -9,13 +9,14 @@ with `LEDGER_INSIDE = True` has the learner write the provider's side: its ledge
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from labkit.boundaries import Boundary
 from labkit.errors import BadKata, UnknownName
+from labkit.harness.known import Known
 from labkit.harness.launchers import Launcher
 from labkit.harness.trials import Crash, Judge, Scenario, run_trial
 from labkit.learning import judge as rows
@@ -39,6 +40,7 @@ class Stage:
     judge: Judge
     ledger_inside: bool = False
     draws: tuple[tuple[int, int], ...] = ()  # a learner's own pairs of crashes, see harness/drawn.py
+    known: Known = field(default_factory=dict)  # of the kata's own worker, where that is the first run
 
     @property
     def has_own_judge(self) -> bool:

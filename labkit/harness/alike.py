@@ -14,11 +14,20 @@ MOST_KEPT_BYTES = 256 * 1024 * 1024  # of one depth's worlds at one time
 
 @dataclass(slots=True)
 class Alike:
-    """Kills that have left the same bytes: the first of their schedules, what it left, and the others' points."""
+    """Kills that have left the same bytes: the first of their schedules, what it left, and the others' points.
+
+    `known` are the points of crashes that leave the same, as is known, and were not carried out.
+    """
 
     first: Schedule
     left: dict[str, Any]
     others: list[Points] = field(default_factory=list)
+    known: list[Points] = field(default_factory=list)
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of the points that its kills met last."""
+        return [met[-1]["number"] for met in (self.left["met"], *self.others)]
 
 
 @dataclass(slots=True)
@@ -49,10 +58,10 @@ def shared(groups: list[Alike], answers: Mapping[Schedule, Answer]) -> dict[Sche
     for group in groups:
         size = len(group.first)
         after = [(schedule, answer) for schedule, answer in answers.items() if schedule[:size] == group.first]
-        for met in group.others:
+        for met in (*group.others, *group.known):
             begun = tuple(point["number"] for point in met)
             for schedule, answer in after:
                 points = [*met, *answer["schedule"][size:]]
                 same = {"schedule": points, "same_bytes_as": list(group.first)}
-                found[*begun, *schedule[size:]] = answer | same
+                found[*begun, *schedule[size:]] = answer | same | {"is_killed": met not in group.known}
     return found

@@ -29,7 +29,9 @@ def pairs(job: SweepJob, pool: Pool, points: Points, found: Answered) -> list[An
     if not job.draws or any(answer["outcome"] != "judged" for answer in found.in_order(points)):
         return []
     kills = kills_of(job, points, found)
-    drawn = every_point.repeatedly(replace(job, draws=()), pool, kills, Steps(every_point.quietly))
+    steps = Steps(every_point.quietly)
+    crashes = every_point.killed(pool, kills, steps)
+    drawn = every_point.repeatedly(replace(job, draws=()), pool, kills, crashes, steps)
     return [drawn.answers[schedule] for schedule in kills]
 
 
@@ -52,4 +54,4 @@ def kills_of(job: SweepJob, points: Points, found: Answered) -> dict[Schedule, T
 
 def group_of(point: dict[str, Any], groups: list[Alike]) -> Alike:
     """The kills that have left the same bytes as the one at this point."""
-    return next(group for group in groups if [point] in [group.left["met"], *group.others])
+    return next(group for group in groups if [point] in [group.left["met"], *group.others, *group.known])

@@ -10,8 +10,9 @@ find: there every schedule is carried out by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from labkit.harness import known
 from labkit.harness.alike import Alike, Store, shared
 from labkit.harness.answers import Answer, Points, Schedule, Task, not_attempted, patiently, repeated
 from labkit.harness.crashes import START
@@ -19,6 +20,7 @@ from labkit.harness.jobs import SweepJob
 from labkit.harness.pool import Pool
 
 Progress = Callable[[int, int], None]
+Killed = tuple[dict[Schedule, Answer], list[Alike]]  # what could not be judged, and what the others have left
 
 
 def quietly(done: int, total: int) -> None:
@@ -60,12 +62,32 @@ def once(job: SweepJob, pool: Pool, points: Points, progress: Progress) -> Answe
     steps = Steps(progress)
     if not is_shared(job):
         return Answered(each_by_itself("kill_once", job, pool, points, steps), [])
-    return repeatedly(job, pool, first_kills(job, points), steps)
+    kills = first_kills(job, points)
+    return repeatedly(job, pool, kills, killed_once(job, pool, points, kills, steps), steps)
 
 
-def repeatedly(job: SweepJob, pool: Pool, kills: Mapping[Schedule, Task], steps: Steps) -> Answered:
-    """Killed at each and recovered from what that left; a failure is repeated, from its kill on."""
-    found = judged(job, pool, kills, steps)
+def killed_once(
+    job: SweepJob, pool: Pool, points: Points, kills: Mapping[Schedule, Task], steps: Steps
+) -> Killed:
+    """The first run killed at each of its points, or at those from which the others are known."""
+    between = known.between(job.known, points)
+    spared = {point["number"] for inside in between.values() for [point] in inside}
+    if spared:
+        unjudged, groups = killed(
+            pool, {at: kill for at, kill in kills.items() if at[0] not in spared}, steps
+        )
+        if known.holds(job.known, groups):
+            for group in groups:
+                group.known = [inside for number in group.numbers for inside in between.get(number, [])]
+            return unjudged, groups
+    return killed(pool, kills, steps)
+
+
+def repeatedly(
+    job: SweepJob, pool: Pool, kills: Mapping[Schedule, Task], crashes: Killed, steps: Steps
+) -> Answered:
+    """Recovered from what the kills have left; a failure is repeated, from its kill on."""
+    found = judged(job, pool, crashes, steps)
     repeats = {schedule: ("kill_and_recover", *task[1:]) for schedule, task in kills.items()}
     return Answered(shared(found.groups, repeated(pool, repeats, found.answers)), found.groups)
 
@@ -83,7 +105,7 @@ def twice(job: SweepJob, pool: Pool, points: Points, progress: Progress) -> Answ
         if (answer := first_answers.get(group.first, {})).get("outcome") == "judged"
         for second in answer["points"]
     }
-    found = judged(job, pool, kills, steps)
+    found = judged(job, pool, killed(pool, kills, steps), steps)
     stopped = {first: answer for first, answer in first_answers.items() if answer["outcome"] != "judged"}
     return Answered(shared(groups, unjudged | stopped | shared(found.groups, found.answers)), groups)
 
@@ -95,7 +117,7 @@ def is_shared(job: SweepJob) -> bool:
 
 def first_kills(job: SweepJob, points: Points) -> dict[Schedule, Task]:
     """A kill of the first run at each of its points."""
-    given = job.as_json
+    given = replace(job, known={}).as_json
     return {(point["number"],): ("kill", given, START, point, job.witness) for point in points}
 
 
@@ -113,15 +135,13 @@ def each_by_itself(
     return repeated(pool, tasks, answers) if task == "kill_once" else answers
 
 
-def judged(job: SweepJob, pool: Pool, kills: Mapping[Schedule, Task], steps: Steps) -> Answered:
-    """Killed at each, recovered once from the same bytes: an answer for each first of a group, and each that failed."""
-    unjudged, groups = killed(pool, kills, steps)
+def judged(job: SweepJob, pool: Pool, crashes: Killed, steps: Steps) -> Answered:
+    """Recovered once from the same bytes: an answer for each first of a group, and each kill that failed."""
+    unjudged, groups = crashes
     return Answered(unjudged | recovered(job, pool, groups, steps, counts=bool(job.draws)), groups)
 
 
-def killed(
-    pool: Pool, kills: Mapping[Schedule, Task], steps: Steps
-) -> tuple[dict[Schedule, Answer], list[Alike]]:
+def killed(pool: Pool, kills: Mapping[Schedule, Task], steps: Steps) -> Killed:
     """Kill at each: what could not be judged, and what the others have left, in order."""
     unjudged: dict[Schedule, Answer] = {}
     groups: dict[str, Alike] = {}
@@ -147,7 +167,7 @@ def recovered(
     job: SweepJob, pool: Pool, groups: list[Alike], steps: Steps, counts: bool
 ) -> dict[Schedule, Answer]:
     """The recovery from what each group has left, by the first of its schedules."""
-    given = job.as_json
+    given = replace(job, known={}).as_json
     tasks: dict[Schedule, Task] = {group.first: ("recover", given, group.left, counts) for group in groups}
     steps.total += len(tasks)
     found: dict[Schedule, Answer] = {}

@@ -36,7 +36,8 @@ class SweepJob:
     `identity` is what the reader declares about states, `concrete` names evidence tables that the
     handler was seen to read and that are therefore none, `command` the words of an unmodified program
     that runs instead of the functions; with `rival` two workers resume side by side.  `asked` is the
-    shell line that asked for the sweep, `witness` what was seen of the fault-free run from outside.
+    shell line that asked for the sweep, `witness` what was seen of the fault-free run from outside,
+    `known` which crashes of the first worker leave the same bytes, see `harness.known`.
     """
 
     scenario: str
@@ -64,6 +65,7 @@ class SweepJob:
     sandbox: dict[str, Any] = field(default_factory=dict)
     witness: dict[str, Any] = field(default_factory=dict)
     draws: tuple[tuple[int, int], ...] = ()  # see `drawn`
+    known: dict[str, Any] = field(default_factory=dict)
 
     @property
     def launcher(self) -> Launcher:

@@ -137,7 +137,7 @@ def sweep_of(given: Any) -> Sweep:
 
 def result_of(given: Any, place: str) -> PointResult:
     """Raises: BadPacket."""
-    found = record({"same_bytes_as": [], **typed(given, dict, place)}, PointResult, place)
+    found = record({"same_bytes_as": [], "is_killed": True, **typed(given, dict, place)}, PointResult, place)
     return PointResult(
         schedule=tuple(
             point_of(item, f"{place}.schedule[{n}]") for n, item in enumerated(found["schedule"], place)
@@ -158,6 +158,7 @@ def result_of(given: Any, place: str) -> PointResult:
             typed(number, int, f"{place}.same_bytes_as[{n}]")
             for n, number in enumerated(found["same_bytes_as"], f"{place}.same_bytes_as")
         ),
+        is_killed=typed(found["is_killed"], bool, f"{place}.is_killed"),
     )
 
 

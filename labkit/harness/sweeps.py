@@ -141,6 +141,7 @@ def result_of(job: SweepJob, answer: dict[str, Any]) -> PointResult:
         command=closure.command(job, [point.number for point in schedule]),
         explanation=answer["explanation"],
         same_bytes_as=tuple(answer.get("same_bytes_as", ())),
+        is_killed=answer.get("is_killed", True),
     )
 
 

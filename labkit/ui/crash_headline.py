@@ -62,6 +62,8 @@ def done(sweep: Sweep) -> str:
     how = (
         f"{DOING.get(sweep.fault, visible(sweep.fault))} {times.get(sweep.depth, f'at depth {sweep.depth}')}"
     )
+    if spared := sum(not result.is_killed for result in sweep.results):
+        how += f" but {spared}, whose crashes are known to leave what a crash before and one after leave"
     pairs = sum(len(result.schedule) == 2 for result in sweep.results)
     if sweep.depth == "1" and pairs:
         how += f", and twice at {pairs} drawn pair{'' if pairs == 1 else 's'} of points"

@@ -169,7 +169,7 @@ def kills(sweep: Sweep) -> int:
     met = {
         numbers[: length + 1]
         for result in sweep.results
-        if result.outcome not in ("not_killed", "not_attempted")
+        if result.is_killed and result.outcome not in ("not_killed", "not_attempted")
         for numbers in [tuple(point.number for point in result.schedule)]
         for length in range(len(result.same_bytes_as) or len(numbers))
     }

@@ -32,7 +32,7 @@ POINTS = (  # (function, file, which call of it), in the order in which a class 
     ("claim_scratch", "grading/gradebook.py", 1),
     ("record", "grading/gradebook.py", 3),  # before the third mark of those that are not run
     ("text_of", "grading/gradebook.py", 9),  # within a mark's transaction
-    ("find_free", "grading/classroom.py", 1),
+    ("run_bare", "grading/classroom.py", 1),
     ("receive", "harness/pool.py", 30),  # in the midst of a sweep
     ("put", "grading/gradebook.py", 2),  # a sweep is done, and nothing of it is put down
     ("job_of", "grading/engine.py", 2),  # an answer is about to be run

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from labkit.grading import classroom, gradebook, grounds, results
+from labkit.grading.beforehand import Bare
 from labkit.grading.classroom import ClassResult, Classroom
 from labkit.grading.judging import Ran, Task
 from labkit.learning import katas
 from labkit.learning.katas import Kata
 
 KATA = katas.load(Path(__file__).parents[2] / "katas" / "k03_missing_ack")
+BARE = Bare(known={"labels": ["1 BEGIN at line 3"], "groups": [[1]]})
 
 
 @dataclass
@@ -28,8 +31,10 @@ class Elsewhere:
     backwards: bool = False
     works: bool = True
     named_level: str = "nowhere"
+    asked: list[Task] = field(default_factory=list)
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
+        self.asked += [Task.from_json(json.loads(json.dumps(task.as_json))) for task in tasks]
         for number, task in sorted(enumerate(tasks), reverse=self.backwards):
             outcome = task.source.rpartition("# ")[2].strip() if self.works else "infra_error"
             yield number, Ran(outcome, f"because {outcome}", None)
@@ -48,9 +53,8 @@ def students(tmp_path: Path) -> Path:
 def graded(students: Path, out: Path, place: Elsewhere, kata: Kata = KATA) -> ClassResult:
     with gradebook.opened(out) as book:
         book.put("secret", "one for all")
-        book.put(
-            f"free {kata.slug} {grounds.digest_of(kata)}", "[]"
-        )  # no place is free, and nobody has to ask
+        nobody_has_to_ask = json.dumps(BARE.as_json)
+        book.put(f"bare {kata.slug} {grounds.digest_of(kata)}", nobody_has_to_ask)
         return Classroom(book, place, [kata]).grade(students, lambda _learner: None)
 
 
@@ -67,6 +71,16 @@ def test_the_order_in_which_answers_end_changes_nothing(students: Path, tmp_path
     }  # fmt: skip
     assert results.results_json(forwards) == results.results_json(backwards)
     assert results.grades_csv(forwards) == results.grades_csv(backwards)
+
+
+def test_what_a_bare_starter_shows_of_crashes_goes_with_every_answer(students: Path, tmp_path: Path) -> None:
+    """Also where it is judged on another machine."""
+    place = Elsewhere(tmp_path / "scratch")
+
+    graded(students, tmp_path / "out", place)
+
+    assert [task.known for task in place.asked] == [BARE.known] * 3
+    assert all(task.variant is not None for task in place.asked)
 
 
 def test_what_is_no_score_is_asked_for_again_and_nothing_else_is(students: Path, tmp_path: Path) -> None:

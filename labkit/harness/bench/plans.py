@@ -66,7 +66,12 @@ def work_of(sweep: Sweep) -> list[Work]:
     alone = [result for result in sweep.results if len(result.schedule) == 1]
     pairs = [one for one in sweep.results if len(one.schedule) == 2 and len(one.same_bytes_as) != 1]
     recovered = {numbers_of(one)[0] for one in alone or pairs if not (alone and one.same_bytes_as)}
-    once = [("trial" if n in recovered else "kill", stop) for n, stop in enumerate(stops, start=1)]
+    spared = {numbers_of(one)[0] for one in alone if not one.is_killed}
+    once = [
+        ("trial" if n in recovered else "kill", stop)
+        for n, stop in enumerate(stops, start=1)
+        if n not in spared
+    ]
     again = zip(pairs, itertools.cycle(stops), strict=False)
     return once + [("kill" if result.same_bytes_as else "trial", stop) for result, stop in again]
 
