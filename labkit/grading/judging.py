@@ -150,9 +150,8 @@ class Judge:
 
     def as_json(self, swept: Sweep) -> dict[str, Any]:
         """A sweep without the folders that are made anew for each run: errors quote them, and bytes would differ."""
-        text = json.dumps(sweep_files.plain(asdict(swept)))
         anew = rf"{re.escape(str(self.pool.home))}(/cage-\w+(/worlds/\d+)?|/lab-answer-\w+)?"
-        return sweep_files.to_json(sweep_files.sweep_of(json.loads(re.sub(anew, "", text))))
+        return sweep_files.to_json(swept, without=anew)
 
     def works(self, stage: Stage) -> bool:
         """Whether the infrastructure can run an answer that harms nothing."""

@@ -103,16 +103,17 @@ def render(packet: Mapping[str, Any]) -> bytes:
     return _layout(packet, "").encode() + b"\n"
 
 
+_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder for each value
+
+
 def _layout(value: Any, indent: str) -> str:
     """JSON with a container of plain values on one line, and every other one item a line."""
     items = value.values() if isinstance(value, Mapping) else value
     if not isinstance(value, (Mapping, list)) or not any(isinstance(item, (Mapping, list)) for item in items):
-        return json.dumps(value, ensure_ascii=False)
+        return _text(value)
     inner = indent + " "
     if isinstance(value, Mapping):
-        lines = [
-            f"{json.dumps(name, ensure_ascii=False)}: {_layout(item, inner)}" for name, item in value.items()
-        ]
+        lines = [f"{_text(name)}: {_layout(item, inner)}" for name, item in value.items()]
         return "{\n" + ",\n".join(inner + line for line in lines) + f"\n{indent}}}"
     return "[\n" + ",\n".join(inner + _layout(item, inner) for item in value) + f"\n{indent}]"
 

@@ -7,6 +7,7 @@ gone.  The file's digest shows damage; it is no signature.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import sha256
@@ -61,10 +62,11 @@ def read(path: Path) -> Sweep:
         raise BadPacket(f"{path}: {error.message}", error.cure) from None
 
 
-def to_json(sweep: Sweep) -> dict[str, Any]:
+def to_json(sweep: Sweep, without: str = "") -> dict[str, Any]:
     """A sweep as plain JSON: header first, digest last.
 
     `passed` and `verdicts` are there for other programs; who reads the file back derives them again.
+    What the pattern `without` matches is taken out of its texts.
     """
     content = asdict(sweep) | {"sources": dict(sorted(sweep.sources.items()))}
     document = {
@@ -73,7 +75,7 @@ def to_json(sweep: Sweep) -> dict[str, Any]:
         "shows": packets.SHOWS,
         "passed": sweep.passed,
         "verdicts": sorted(sweep.verdicts),
-        "sweep": plain(content),
+        "sweep": plain(content, without),
     }
     return {**document, "digest": digest_of(document)}
 
@@ -95,9 +97,10 @@ def from_json(document: Any) -> Sweep:
     return sweep_of(document.get("sweep"))
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any, without: str = "") -> Any:
     """A value as JSON gives it back; half a surrogate pair, which no file can hold, becomes `?`."""
-    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads((re.sub(without, "", text) if without else text).encode("utf-8", "replace"))
 
 
 def digest_of(document: Mapping[str, Any]) -> str:
