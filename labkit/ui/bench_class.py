@@ -6,39 +6,44 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from labkit.errors import HarnessError
-from labkit.grading import confinement, engine
+from labkit.grading import confinement, engine, variants
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import load_stage
 from labkit.harness.bench.measures import Measure, measure
 from labkit.harness.bench.plans import CONTROLS, plan_of, run_floor, work_of
+from labkit.harness.known import known_from
 from labkit.learning import katas as series
 from labkit.ui import editions
 from labkit.ui.bench_nbgrader import Course
 
 KATA = "k03"
-LEARNERS = 16  # of each command, so that its start is shared among as many on both sides
+LEARNERS = 30  # of each command, so that its start is shared among as many on both sides
 BARS = {1: 3.0, 2: 5.0}  # processes -> how much faster a submission than nbgrader's
 
 
 def floor_measure(rounds: int, scratch: Path) -> Measure:
-    """One submission swept at every crash point in the sandbox, against its kills and SQL without labkit."""
-    stage = load_stage(series.find(KATA))
-    answer = write_answer(scratch / "answers" / f"{stage.kata.slug}.py")
+    """One submission in a learner's world in the sandbox, against its kills and SQL without labkit."""
+    own = load_stage(series.find(KATA))
+    answer = write_answer(scratch / "answers" / f"{own.kata.slug}.py")
     ours, base = [], []
     with SandboxedPool(confinement.choose("auto"), 1) as pool:
-        swept = engine.grade(stage, answer, pool=pool)  # the first one starts the sandbox
+        shown = known_from(engine.grade(own, answer, pool=pool))  # as a class does once
+        stage = replace(variants.staged(own, variants.variant_of("one", KATA, "bench")), known=shown)
+        swept = engine.grade(stage, answer, pool=pool)
         job = engine.job_of(stage, stage.exercise(answer), scratch)
-        plan = {**plan_of(job, scratch), "points": [*CONTROLS, *work_of(swept)]}
+        work = work_of(swept)
+        plan = {**plan_of(job, scratch), "points": [*CONTROLS, *work]}
         for _ in range(rounds):
             base.append(sum(run_floor(plan)))
             began = time.perf_counter()
             engine.grade(stage, answer, pool=pool)
             ours.append(time.perf_counter() - began)
-    return measure(f"a submission in the sandbox, {len(swept.points)} kills", ours, base)
+    return measure(f"a submission in the sandbox, {len(work)} kills", ours, base)
 
 
 def nbgrader_measures(rounds: int, scratch: Path, programs: Path) -> Iterator[Measure]:

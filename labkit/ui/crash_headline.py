@@ -54,16 +54,16 @@ def _of_closure(closure: dict[str, object]) -> str:
 
 def done(sweep: Sweep) -> str:
     """What was swept, and how."""
+    total, spared = len(sweep.points), sum(not result.is_killed for result in sweep.results)
+    where = f"at {total - spared} of {total} points that stand for all" if spared else "at every point"
     times = {
-        "1": "once at every point",
+        "1": f"once {where}",
         "2": "twice, the second time in the recovery",
         "all": "at every point of every state",
     }
     how = (
         f"{DOING.get(sweep.fault, visible(sweep.fault))} {times.get(sweep.depth, f'at depth {sweep.depth}')}"
     )
-    if spared := sum(not result.is_killed for result in sweep.results):
-        how += f" but {spared}, whose crashes are known to leave what a crash before and one after leave"
     pairs = sum(len(result.schedule) == 2 for result in sweep.results)
     if sweep.depth == "1" and pairs:
         how += f", and twice at {pairs} drawn pair{'' if pairs == 1 else 's'} of points"

@@ -166,11 +166,12 @@ def kills(sweep: Sweep) -> int:
 
     What follows on crashes that left the same bytes as others' was carried out for those only.
     """
+    spared = {tuple(p.number for p in one.schedule) for one in sweep.results if not one.is_killed}
     met = {
         numbers[: length + 1]
         for result in sweep.results
-        if result.is_killed and result.outcome not in ("not_killed", "not_attempted")
+        if result.outcome not in ("not_killed", "not_attempted")
         for numbers in [tuple(point.number for point in result.schedule)]
         for length in range(len(result.same_bytes_as) or len(numbers))
     }
-    return len(met) + int((sweep.closure or {}).get("kills", 0))
+    return len(met - spared) + int((sweep.closure or {}).get("kills", 0))

@@ -21,7 +21,7 @@ from labkit.harness import sweep_files
 from labkit.harness.pool import Pool
 from labkit.harness.workers import mutant_new_key, payment
 from labkit.observations import CrashPoint, PointResult, Sweep, Verdict
-from labkit.ui import crash_first, crash_view, crashgrid, crashmap
+from labkit.ui import crash_first, crash_headline, crash_view, crashgrid, crashmap
 
 PAYMENT = f"{payment.__file__}:pay"
 NEW_KEY = f"{mutant_new_key.__file__}:resume"
@@ -297,6 +297,21 @@ def test_what_was_not_judged_is_neither_a_pass_nor_a_failure(right: Sweep) -> No
     assert text.startswith(f"! 1 of {len(right.points)} crash points could not be judged\n")
     assert "f 1 flaky: repeats end differently" in text
     assert "because   payments: one effect; journal: recorded; exactly_one at first, then lost" in text
+
+
+def test_a_crash_that_was_spared_is_no_kill_neither_by_itself_nor_as_the_first_of_a_pair(
+    right: Sweep,
+) -> None:
+    """Point 2 is known from points 1 and 3, and a drawn pair begins there."""
+    first, second, third, *_ = right.results
+    spared = replace(second, is_killed=False, same_bytes_as=(1,))
+    pair = replace(second, schedule=(*second.schedule, *third.schedule), same_bytes_as=())
+    value = replace(right, points=right.points[:3], results=(first, spared, third, pair))
+
+    assert (
+        "killed (SIGKILL) once at 2 of 3 points that stand for all, and twice at 1 drawn pair of points, then "
+    ) in crash_headline.done(value)
+    assert "; 3 kills." in crash_headline.done(value)
 
 
 def test_a_handler_that_fails_without_any_crash_is_told_apart(wrong: Sweep) -> None:
