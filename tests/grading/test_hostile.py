@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from .classes import solution
 ROOT = Path(__file__).parents[2]
 HOSTILE = sorted((Path(__file__).parent / "hostile").glob("*.py"))
 KATA = katas.load(ROOT / "katas" / "k03_missing_ack")
+SOON_S = 10.0  # for the kernel to end what it has killed; nobody waits longer than that takes
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
@@ -76,6 +78,14 @@ def survivors(pool: SandboxedPool) -> set[int]:
     return found
 
 
+def remaining(pool: SandboxedPool) -> set[int]:
+    """Those of them that do not end: what was killed takes a moment, and on a busy machine a longer one."""
+    ends_s = time.monotonic() + SOON_S
+    while (found := survivors(pool)) and time.monotonic() < ends_s:
+        time.sleep(0.01)
+    return found
+
+
 def test_there_are_enough_of_them() -> None:
     assert len(HOSTILE) >= 25
 
@@ -87,7 +97,7 @@ def test_it_earns_nothing_and_leaves_nothing(classroom: Classroom, answer: Path)
     assert earned == 0
     assert outcome != "infra_error"
     if os.getuid() == 0:
-        assert survivors(judge_of(classroom).pool) == set()
+        assert remaining(judge_of(classroom).pool) == set()
 
 
 def test_a_store_that_is_opened_deletes_no_file_of_the_machine(classroom: Classroom, tmp_path: Path) -> None:

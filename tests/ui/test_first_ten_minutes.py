@@ -37,7 +37,7 @@ BLOCK = re.compile(r"(?:<!-- (\{[^\n]*\}) -->\n)?^```(console|python)\n(.*?)^```
 PROMPT = re.compile(r"(\n  \([^\n]*\) |costs nothing\.\n  |q leaves: )$")  # where a question waits
 STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 SIZE = struct.pack("HHHH", 40, 80, 0, 0)  # lines, columns
-DEADLINE_S = 25.0
+DEADLINE_S = 60.0
 ANY = "[...]"
 
 
