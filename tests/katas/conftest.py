@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from labkit.grading import engine
-from labkit.grading.stage import Stage
+from labkit.grading.stage import Stage, load_stage
 from labkit.harness import sweeps
 from labkit.harness.pool import Pool
 from labkit.observations import Observation, Sweep
@@ -18,8 +18,14 @@ from labkit.ui import editions
 
 
 @pytest.fixture(scope="module")
+def stage(request: pytest.FixtureRequest) -> Stage:
+    """The kata that the module names, loaded."""
+    return load_stage(request.module.KATA)
+
+
+@pytest.fixture(scope="module")
 def swept(stage: Stage) -> Iterator[Callable[..., Sweep]]:
-    """Sweeps an answer as the exercise is swept; further arguments change the job.  `stage` is the module's."""
+    """Sweeps an answer as the exercise is swept; further arguments change the job."""
     with Pool() as pool:
 
         def run(answer: Path, depth: str = "1", **change: Any) -> Sweep:

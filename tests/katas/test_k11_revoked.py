@@ -6,9 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from labkit.grading.stage import Stage, load_stage
+from labkit.grading.stage import Stage
 from labkit.learning import katas
 from labkit.learning.check import contract_of
 from labkit.observations import Observation, Snapshot, Sweep
@@ -20,12 +18,6 @@ MUTANTS = {mutant.stem: mutant for mutant in KATA.mutants}
 BOTH = ("exactly_one", "exactly_one")
 
 Swept = Callable[..., Sweep]
-
-
-@pytest.fixture(scope="module")
-def stage() -> Stage:
-    """The kata, loaded."""
-    return load_stage(KATA)
 
 
 def answers_of(rows: Snapshot) -> list[str]:

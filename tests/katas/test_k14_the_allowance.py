@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
-from labkit.grading.stage import Stage, load_stage
+from labkit.grading.stage import Stage
 from labkit.harness.allowance import allowance
 from labkit.learning import katas
 from labkit.learning.check import contract_of
@@ -21,12 +19,6 @@ FIRST_PAID, SECOND_PAID = ("exactly_one", "refused"), ("refused", "exactly_one")
 OVER = ("over_budget", "over_budget")
 
 Swept = Callable[..., Sweep]
-
-
-@pytest.fixture(scope="module")
-def stage() -> Stage:
-    """The kata, loaded."""
-    return load_stage(KATA)
 
 
 def answers_of(rows: Snapshot) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labkit.grading.stage import Stage, load_stage
+from labkit.grading.stage import Stage
 from labkit.harness.workers import pay_and_tell
 from labkit.learning import katas
 from labkit.learning.check import contract_of
@@ -22,12 +22,6 @@ BOTH = ("exactly_one", "exactly_one")
 AT_BOUNDARIES = ("boundary",)  # where every point ends alike, a few of them tell as much
 
 Swept = Callable[..., Sweep]
-
-
-@pytest.fixture(scope="module")
-def stage() -> Stage:
-    """The kata, loaded."""
-    return load_stage(KATA)
 
 
 def edited(folder: Path, *changes: tuple[str, str]) -> Path:
