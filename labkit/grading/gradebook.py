@@ -103,6 +103,7 @@ class Gradebook:
             shutil.rmtree(left, ignore_errors=True)
         self.put("home", str(folder))
         folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o711)  # an answer's user finds its own files in there, by a name that it was told
 
 
 def text_of(value: Any) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import BadOption, Conflict, HarnessError
-from labkit.grading import grid_worker, grounds
+from labkit.grading import grid_worker, grounds, judge_process
 from labkit.grading.judging import Ran, Task
 from labkit.harness.folders import unused_name
 from labkit.learning.katas import Kata
@@ -149,12 +149,7 @@ class Grid:
             time.sleep(LOOK_EVERY_S)
 
     def _sent(self, task: Task, key: str) -> Future:
-        asked: dict[str, Any] = {
-            "task": task.as_json,
-            "ground": grounds.ground([self.katas[task.kata]]),
-            "sandbox": self.sandbox,
-            "named_level": self.named_level,
-        }
+        asked = judge_process.request(task, self.katas[task.kata], self.sandbox, self.named_level)
         return self.client.submit(grid_worker.judge, json.dumps(asked).encode(), key=key, pure=False)
 
     def _ended(self, running: dict[Future, int]) -> list[Future]:

@@ -1,6 +1,6 @@
 """What a Dask worker is asked to do: plain dictionaries and bytes both ways, nothing of ours pickled.
 
-Runs in the worker's own process, which only hands a task to a process that judges (`grid_child`),
+Runs in the worker's own process, which only hands a task to a process that judges (`judge_process`),
 waits, and ends that process as soon as nobody wants the result any more.
 """
 
@@ -19,7 +19,7 @@ from labkit.grading.judging import MOST_TRIES
 from labkit.harness.pool import WarmProcess
 from labkit.learning import katas
 
-CHILD = "labkit.grading.grid_child"
+CHILD = "labkit.grading.judge_process"
 LOOK_EVERY_S = 0.2
 MOST_TASK_S = MOST_TRIES * Allowance().wall_s + 60.0
 _mine = threading.local()  # a judging process for each of the worker's threads

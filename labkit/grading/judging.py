@@ -1,7 +1,6 @@
 """One answer judged: what is asked and what comes back are plain values, wherever it happens.
 
-`Here` judges on this machine.  `grid` sends the same tasks to a Dask cluster, whose workers judge them
-by the same `Judge`.
+`here` is this machine, `grid` a Dask cluster.  Both have processes that judge by the same `Judge`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,7 +17,6 @@ from labkit.errors import BadHandler, BadKata, HarnessError, InfrastructureError
 from labkit.grading import engine, variants
 from labkit.grading.account import Allowance
 from labkit.grading.alone import require_alone
-from labkit.grading.confinement import Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
 from labkit.grading.variants import Variant
@@ -160,24 +157,3 @@ class Judge:
         except InfrastructureError:
             return False
         return True
-
-
-class Here:
-    """This machine: one answer after the other, the crash points of each side by side."""
-
-    def __init__(self, pool: SandboxedPool, katas: Sequence[Kata]) -> None:
-        self.judging = Judge(pool, katas)
-        self.named_level = pool.named_level
-        self.scratch = pool.place
-
-    def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
-        """What becomes of each task, in order."""
-        for number, task in enumerate(tasks):
-            yield number, self.judging.judge(task)
-
-
-@contextmanager
-def here(level: Level, jobs: int | None, katas: Sequence[Kata]) -> Iterator[Here]:
-    """This machine, with as many processes as it has cores or as are wanted."""
-    with SandboxedPool(level, jobs) as pool:
-        yield Here(pool, katas)

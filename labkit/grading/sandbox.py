@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from labkit.grading import confinement
 from labkit.grading.account import Account
@@ -23,7 +22,10 @@ DEADLINE_S = 10.0  # of one run, by the wall clock; the processor's limit ends a
 
 
 class SandboxedPool(Pool):
-    """Warm processes that judge out here and start every child in a sandbox of level `level`."""
+    """Warm processes that judge out here and start every child in a sandbox of level `level`.
+
+    All their throw-away files lie in the folder `place`, which is theirs alone.
+    """
 
     def __init__(
         self,
@@ -31,16 +33,17 @@ class SandboxedPool(Pool):
         jobs: int | None = None,
         limits: Mapping[str, Any] | None = None,
         deadline_s: float = DEADLINE_S,
+        place: Path | None = None,
     ) -> None:
         super().__init__(jobs)
         self.deadline_s = deadline_s
         self.level = level
         self.limits = dict(limits or {})
-        self.place = unused_name("lab-grade-")
+        self.place = place or unused_name("lab-grade-")
 
     @cached_property
     def home(self) -> Path:
-        """The folder of all throw-away files, at `place`; made when first used, so that its name can be kept before."""
+        """The folder of all throw-away files, made when first used."""
         self.place.mkdir(mode=0o700, exist_ok=True)
         self.place.chmod(0o711)
         return self.place
@@ -78,14 +81,6 @@ class SandboxedPool(Pool):
         """End all warm processes, their sandboxes with them, and remove the folders."""
         super().close()
         shutil.rmtree(self.place, ignore_errors=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def scratch_of(pool: Pool | None) -> tempfile.TemporaryDirectory[str]:

@@ -88,7 +88,9 @@ class WarmProcess:
 
 
 class Pool:
-    """A few warm processes.  Use it as a context, and from the thread that made it."""
+    """A few warm processes, with `module` as their main program.  Use it as a context, and from the thread that made it."""
+
+    module = "labkit.harness.warm"
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or usable_cores()
@@ -108,6 +110,11 @@ class Pool:
             warm.close()
         self._warm = []
 
+    def start(self, tasks: int) -> None:
+        """Have as many processes as that many tasks can use: they are warm by the time that the first one comes."""
+        while len(self._warm) < min(self.jobs, tasks):
+            self._warm.append(WarmProcess(self.module))
+
     def one(self, name: str, *arguments: Any) -> Any:
         """Run one task.  Raises: what the task raised."""
         return next(iter(self.run([(name, *arguments)])))[1]
@@ -121,8 +128,7 @@ class Pool:
         """
         waiting = list(range(len(tasks)))[::-1]
         tries = [0] * len(tasks)
-        while len(self._warm) < min(self.jobs, len(tasks)):
-            self._warm.append(WarmProcess())
+        self.start(len(tasks))
         with selectors.DefaultSelector() as selector:
             for warm in self._warm:
                 selector.register(warm.socket, selectors.EVENT_READ, warm)
@@ -139,14 +145,23 @@ class Pool:
                             if number is None:  # it had nothing to do
                                 continue
                             tries[number] += 1
-                            require_fewer_deaths(tries[number], str(tasks[number][0]))
-                            waiting.append(number)
+                            if tries[number] < MOST_TRIES:
+                                waiting.append(number)
+                            else:
+                                answer = self.given_up(tasks[number], tries[number])
                         warm.task = None
                         busy += self._next(warm, waiting, tasks) - 1  # at work before its answer is handled
                         if answer is not None:
                             yield number, answer_of(answer)
             finally:
                 self._abandon()
+
+    def given_up(self, task: tuple[Any, ...], deaths: int) -> dict[str, Any]:
+        """What stands for the answer to a task at which so many processes died.  Raises: HarnessError."""
+        raise HarnessError(
+            f"a warm process died {deaths} times at task {task[0]}",
+            "look for a handler that kills its parent, or for limits on memory",
+        )
 
     def _next(self, warm: WarmProcess, waiting: list[int], tasks: Sequence[tuple[Any, ...]]) -> int:
         if not waiting:
@@ -166,19 +181,10 @@ class Pool:
     def _replace(self, dead: WarmProcess, selector: selectors.BaseSelector) -> WarmProcess:
         selector.unregister(dead.socket)
         dead.close()
-        fresh = WarmProcess()
+        fresh = WarmProcess(self.module)
         self._warm[self._warm.index(dead)] = fresh
         selector.register(fresh.socket, selectors.EVENT_READ, fresh)
         return fresh
-
-
-def require_fewer_deaths(deaths: int, task: str) -> None:
-    """Let a task be tried again.  Raises: HarnessError."""
-    if deaths >= MOST_TRIES:
-        raise HarnessError(
-            f"a warm process died {deaths} times at task {task}",
-            "look for a handler that kills its parent, or for limits on memory",
-        )
 
 
 def answer_of(answer: dict[str, Any]) -> Any:

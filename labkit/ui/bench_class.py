@@ -22,7 +22,7 @@ from labkit.ui import editions
 from labkit.ui.bench_nbgrader import Course
 
 KATA = "k03"
-LEARNERS = 30  # of each command, so that its start is shared among as many on both sides
+LEARNERS = 60  # of each command, so that its start is shared among as many on both sides
 BARS = {1: 3.0, 2: 5.0}  # processes -> how much faster a submission than nbgrader's
 
 

@@ -34,7 +34,7 @@ def grade(
         list[str] | None, typer.Option("--kata", help="Grade this kata; again for more; all without it.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, max=256, help="Processes; one a core without it.")
+        int | None, typer.Option("--jobs", min=1, max=256, help="Answers judged at a time; one a core without it.")
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -53,7 +53,7 @@ def grade(
     chosen = [series.find(name) for name in katas or series.names()]
     confinement.require_known(sandbox)
     count = len(read_class(submissions, chosen)) * len(chosen)
-    with _place(scheduler, sandbox, jobs, chosen) as place:
+    with _place(scheduler, sandbox, jobs, chosen, count) as place:
         result = _graded(submissions, out, place, chosen, count)
     _show(result, out, as_json)
     if result.infrastructure_failed:
@@ -64,14 +64,14 @@ def grade(
 
 
 def _place(
-    scheduler: str | None, sandbox: str, jobs: int | None, katas: list[Kata]
+    scheduler: str | None, sandbox: str, jobs: int | None, katas: list[Kata], count: int
 ) -> AbstractContextManager[Place]:
     """Where the answers are judged: on a cluster, or on this machine."""
-    from labkit.grading import confinement, grid, judging
+    from labkit.grading import confinement, grid, here
 
     if scheduler is not None:
         return grid.connected(scheduler, sandbox, katas)
-    return judging.here(confinement.choose(sandbox), jobs, katas)
+    return here.here(confinement.choose(sandbox), jobs, katas, count)
 
 
 def _graded(submissions: Path, out: Path, place: Place, katas: list[Kata], count: int) -> ClassResult:

@@ -33,10 +33,10 @@ POINTS = (  # (function, file, which call of it), in the order in which a class 
     ("record", "grading/gradebook.py", 3),  # before the third mark of those that are not run
     ("text_of", "grading/gradebook.py", 9),  # within a mark's transaction
     ("run_bare", "grading/classroom.py", 1),
-    ("receive", "harness/pool.py", 30),  # in the midst of a sweep
+    ("receive", "harness/pool.py", 1),  # the bare starter was swept, and nobody has heard of it
     ("put", "grading/gradebook.py", 2),  # a sweep is done, and nothing of it is put down
-    ("job_of", "grading/engine.py", 2),  # an answer is about to be run
-    ("receive", "harness/pool.py", 60),
+    ("_request", "grading/here.py", 2),  # the first answer is about to be run
+    ("receive", "harness/pool.py", 1),
     ("marked", "grading/classroom.py", 1),  # judged, and not put down
     ("text_of", "grading/gradebook.py", 2),  # within the transaction of the second mark
     ("record", "grading/gradebook.py", 2),

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from labkit.grading import confinement, engine, gradebook, variants
 from labkit.grading.cells import attempted
 from labkit.grading.classroom import Classroom, Waiting
 from labkit.grading.confinement import Level
-from labkit.grading.judging import Here, Judge, Task
+from labkit.grading.judging import Judge, Ran, Task
 from labkit.grading.sandbox import DEADLINE_S, SandboxedPool
 from labkit.learning import katas
 
@@ -43,11 +44,24 @@ def classroom(
         gradebook.opened(tmp_path_factory.mktemp("grades")) as book,
         SandboxedPool(level, 2, deadline_s=2.0) as pool,
     ):
-        yield Classroom(book, Here(pool, [KATA]), [KATA])
+        yield Classroom(book, InThisProcess(Judge(pool, [KATA]), pool.named_level, pool.place), [KATA])
+
+
+@dataclass
+class InThisProcess:
+    """A place whose pool the tests can look into."""
+
+    judging: Judge
+    named_level: str
+    scratch: Path
+
+    def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
+        for number, task in enumerate(tasks):
+            yield number, self.judging.judge(task)
 
 
 def judge_of(classroom: Classroom) -> Judge:
-    assert isinstance(classroom.place, Here)
+    assert isinstance(classroom.place, InThisProcess)
     return classroom.place.judging
 
 

@@ -1,18 +1,21 @@
-"""The process beside a Dask worker that judges: one thread, one sandboxed pool, one task at a time.
+"""A process that judges: one thread, one sandboxed pool, one answer at a time.
 
-A Dask worker has many threads and none of its own to spare; forking and killing want a process that
-has one.  It ends with the worker, when the worker closes the socket, and when nobody asks for a while.
+A grader has as many of them as it has jobs, and each thread of a Dask worker has one: who asks has other
+things to do meanwhile, and forking and killing want a process with one thread.  It ends with who has
+started it, when that closes the socket, and when nobody asks for a while.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import sys
 import traceback
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from labkit.errors import LabError
@@ -21,9 +24,24 @@ from labkit.grading.judging import Judge, Ran, Task
 from labkit.grading.sandbox import SandboxedPool
 from labkit.harness.warm import leave_with_parent
 from labkit.learning import katas
+from labkit.learning.katas import Kata
 
 IDLE_S = 30.0
 MOST_RESULT_BYTES = 64 * 1024 * 1024
+
+
+def request(task: Task, kata: Kata, sandbox: str, named_level: str, scratch: str = "") -> dict[str, Any]:
+    """What such a process is asked: a task, and on which ground and in which sandbox it is to be judged.
+
+    Its throw-away files lie below `scratch`, a folder that is there; where none is named, in one of its own.
+    """
+    return {
+        "task": task.as_json,
+        "ground": grounds.ground([kata]),
+        "sandbox": sandbox,
+        "named_level": named_level,
+        "scratch": scratch,
+    }
 
 
 class Judging:
@@ -43,7 +61,9 @@ class Judging:
             return Ran("refused", different)
         wanted = str(asked["sandbox"])
         if wanted not in self._pools:
-            self._pools[wanted] = self.open.enter_context(SandboxedPool(confinement.choose(wanted), 1))
+            place = Path(asked["scratch"]) / f"judge-{os.getpid()}" if asked["scratch"] else None
+            pool = SandboxedPool(confinement.choose(wanted), 1, place=place)
+            self._pools[wanted] = self.open.enter_context(pool)
         if self._pools[wanted].named_level != asked["named_level"]:
             return Ran("refused", f"the sandbox is {self._pools[wanted].named_level}")
         key = json.dumps([wanted, here])
@@ -53,19 +73,19 @@ class Judging:
 
 
 def main() -> None:
-    """Serve tasks until the worker closes the socket or none has come for a while."""
+    """Serve tasks until the other side closes the socket or none has come for a while."""
     leave_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a worker's Ctrl-C ends the worker, and that ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends who has started us, and that ends us
     judging = Judging()
     with (
         judging.open,
         suppress(ConnectionError, TimeoutError),
-        socket.socket(fileno=int(sys.argv[1])) as worker,
+        socket.socket(fileno=int(sys.argv[1])) as asker,
     ):
-        worker.settimeout(IDLE_S)
-        for line in worker.makefile("rb"):
+        asker.settimeout(IDLE_S)
+        for line in asker.makefile("rb"):
             _name, asked = json.loads(line)
-            worker.sendall(json.dumps({"answer": answer_to(judging, asked)}).encode() + b"\n")
+            asker.sendall(json.dumps({"answer": answer_to(judging, asked)}).encode() + b"\n")
 
 
 def answer_to(judging: Judging, asked: dict[str, Any]) -> str:

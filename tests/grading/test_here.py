@@ -1,0 +1,58 @@
+"""Grading on this machine, by processes that judge: one that dies costs no other answer anything."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from labkit.errors import Conflict
+from labkit.grading import confinement, here
+from labkit.grading.here import Here, Judges
+from labkit.grading.judging import NOTHING, Task
+from labkit.learning import katas
+
+KATA = katas.find("k03")
+TASK = Task(KATA.slug, NOTHING.format(function=KATA.exercise))
+LEVEL = confinement.choose("auto")
+pytestmark = pytest.mark.sandbox
+
+
+class Dying(Judges):
+    """Processes whose program ends at once."""
+
+    module = "token"
+
+
+def test_a_process_that_was_killed_is_replaced_and_its_answer_judged() -> None:
+    with here.here(LEVEL, 1, [KATA]) as place:
+        place.scratch.mkdir()
+        place.scratch.chmod(0o711)
+        [judge] = place.judges._warm
+        os.kill(judge.pid, signal.SIGKILL)
+
+        [(_, ran)] = place.judge([TASK])
+
+        assert ran.outcome == "judged"
+        assert [path.name for path in place.scratch.iterdir()] == [f"judge-{place.judges._warm[0].pid}"]
+    assert not place.scratch.exists()
+
+
+def test_an_answer_at_which_it_dies_again_has_no_score_and_stops_no_other() -> None:
+    with Dying(1) as judges:
+        place = Here(judges, LEVEL, [KATA], Path("/nowhere"))
+
+        found = list(place.judge([TASK, TASK]))
+
+    assert [(number, ran.outcome) for number, ran in found] == [(0, "infra_error"), (1, "infra_error")]
+    assert {ran.why for _, ran in found} == {"the process that judges has died at it, 2 times"}
+
+
+def test_a_kata_that_is_changed_meanwhile_stops_the_grading(monkeypatch: pytest.MonkeyPatch) -> None:
+    with here.here(LEVEL, 1, [KATA]) as place:
+        monkeypatch.setattr("labkit.grading.grounds.digest_of", lambda _kata: "of the kata as it was")
+
+        with pytest.raises(Conflict, match="k03_missing_ack was changed while it was graded"):
+            list(place.judge([TASK]))
