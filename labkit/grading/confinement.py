@@ -80,6 +80,11 @@ def named(level: Level) -> str:
     return f"{level}, other user" if os.getuid() == 0 else f"{level}, own user"
 
 
+def shares_user(level: Level) -> bool:
+    """Whether answers run as this process's own user, with nothing between them and its other processes."""
+    return level == "rlimits" and os.getuid() != 0
+
+
 @cache
 def why_no_bwrap() -> str | None:
     """Why bubblewrap cannot be used here, None where it can."""

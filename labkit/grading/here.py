@@ -69,6 +69,8 @@ class Here:
 def here(level: Level, jobs: int | None, katas: Sequence[Kata], answers: int = 1) -> Iterator[Here]:
     """This machine, with as many processes as it has cores or as are wanted, of use to so many answers.
 
+    Where all answers run as this very user they are judged one after the other: one could end another.
+
     Raises:
         BadKata: one of the katas cannot be put on the stage.
     """
@@ -76,7 +78,7 @@ def here(level: Level, jobs: int | None, katas: Sequence[Kata], answers: int = 1
         load_stage(kata)
     scratch = unused_name("lab-grade-")
     try:
-        with Judges(jobs) as judges:
+        with Judges(1 if confinement.shares_user(level) else jobs) as judges:
             judges.start(answers)
             yield Here(judges, level, katas, scratch)
     finally:

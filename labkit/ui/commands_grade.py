@@ -34,7 +34,8 @@ def grade(
         list[str] | None, typer.Option("--kata", help="Grade this kata; again for more; all without it.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, max=256, help="Answers judged at a time; one a core without it.")
+        int | None,
+        typer.Option("--jobs", min=1, max=256, help="Answers judged at a time; one a core without it."),
     ] = None,
     scheduler: Annotated[
         str | None,
@@ -80,7 +81,10 @@ def _graded(submissions: Path, out: Path, place: Place, katas: list[Kata], count
     from labkit.grading.classroom import Classroom
     from labkit.ui import class_page, feedback
 
-    _warn_of(place.named_level)
+    if place.named_level == "rlimits, own user":
+        complain(
+            "no bubblewrap and not root: answers run as you, and may do what you may: install bubblewrap"
+        )
     with gradebook.opened(out) as book:
         with progress("grading", count) as advance:
             result = Classroom(book, place, katas).grade(submissions, advance)
@@ -88,13 +92,6 @@ def _graded(submissions: Path, out: Path, place: Place, katas: list[Kata], count
         feedback.write(result, book, out / "feedback")
         results.put(out / "class.html", class_page.page(result))
     return result
-
-
-def _warn_of(level: str) -> None:
-    if level == "rlimits, own user":
-        complain(
-            "no bubblewrap and not root: answers run as you, and may do what you may: install bubblewrap"
-        )
 
 
 def _show(result: ClassResult, out: Path, as_json: bool) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from labkit.errors import Conflict
 from labkit.grading import confinement, here
+from labkit.grading.confinement import Level
 from labkit.grading.here import Here, Judges
 from labkit.grading.judging import NOTHING, Task
 from labkit.learning import katas
@@ -48,6 +49,18 @@ def test_an_answer_at_which_it_dies_again_has_no_score_and_stops_no_other() -> N
 
     assert [(number, ran.outcome) for number, ran in found] == [(0, "infra_error"), (1, "infra_error")]
     assert {ran.why for _, ran in found} == {"the process that judges has died at it, 2 times"}
+
+
+@pytest.mark.parametrize(
+    ("level", "user_id", "at_a_time"), [("rlimits", 1000, 1), ("rlimits", 0, 2), ("bwrap", 1000, 2)]
+)
+def test_answers_that_run_as_one_user_are_judged_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, level: Level, user_id: int, at_a_time: int
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: user_id)
+
+    with here.here(level, 2, [KATA]) as place:
+        assert place.judges.jobs == at_a_time
 
 
 def test_a_kata_that_is_changed_meanwhile_stops_the_grading(monkeypatch: pytest.MonkeyPatch) -> None:
