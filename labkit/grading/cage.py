@@ -55,11 +55,13 @@ class Cage:
     def __init__(self, confinement: Confinement) -> None:
         self.confinement = confinement
         self.home = Path(tempfile.mkdtemp(prefix="cage-", dir=confinement.home))
-        self.home.chmod(0o711)
+        self.user_id = first_user_id() if os.getuid() == 0 else None
+        if self.user_id is not None:  # an answer in another sandbox may learn the name, and gets no further
+            os.chown(self.home, -1, self.user_id)
+        self.home.chmod(0o710)
         for name in ("worlds", "code", "served"):
             (self.home / name).mkdir(mode=0o755)
             (self.home / name).chmod(0o755)
-        self.user_id = first_user_id() if os.getuid() == 0 else None
         self._zygote: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._lent: dict[Path, Lent] = {}
