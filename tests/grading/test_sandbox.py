@@ -15,8 +15,9 @@ import pytest
 
 from labkit.errors import BadOption
 from labkit.grading import confinement, engine
+from labkit.grading.cage import Cage
 from labkit.grading.compiling import code_of
-from labkit.grading.confinement import Level
+from labkit.grading.confinement import Confinement, Level
 from labkit.grading.sandbox import SandboxedPool
 from labkit.grading.stage import Stage, load_stage
 from labkit.harness import seccomp
@@ -136,6 +137,31 @@ def test_only_the_learners_surface_is_there_to_import(
     """
 
     assert promise(pool, stage, tmp_path, body) == []
+
+
+def test_an_answer_that_is_judged_beside_another_cannot_reach_it(
+    pool: SandboxedPool, stage: Stage, tmp_path: Path
+) -> None:
+    """Under rlimits `/proc/net/unix` tells where the other's provider is served, and so where its code lies."""
+    if confinement.shares_user(pool.level):
+        pytest.skip("answers that run as this very user are judged one after the other")
+    beside = Cage(Confinement(**pool.sandbox(ledger_inside=False)))
+    try:
+        (beside.home / "code" / "answer.py").write_text("the other's answer", encoding="utf-8")
+        body = f"""
+        import os
+        found = []
+        for name in ("code", "served", "worlds"):
+            try:
+                found.append(os.listdir(os.path.join({str(beside.home)!r}, name)))
+            except OSError:
+                pass
+        return found
+        """
+
+        assert promise(pool, stage, tmp_path, body) == []
+    finally:
+        beside.remove()
 
 
 def test_no_ledger_lies_where_an_answer_could_write_it(
