@@ -20,9 +20,11 @@ SOURCES = (".py", ".sql")
 
 
 def digest_of(kata: Kata) -> str:
-    """The digest of what a kata's marks depend on: its files, and labkit's version."""
+    """The digest of what a kata's marks depend on: its files, workers of its own too, and labkit's version."""
     digest = hashlib.sha256(__version__.encode())
-    for name in ("kata.toml", "scenario.py", "checks.py"):
+    names = ["kata.toml", "scenario.py", "checks.py"]
+    own = {path.name for path in kata.folder.glob("*.py")} - {*names, "lesson.py"}
+    for name in [*names, *sorted(own)]:
         digest.update((kata.folder / name).read_bytes())
     return digest.hexdigest()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
@@ -94,6 +95,19 @@ def test_what_is_no_score_is_asked_for_again_and_nothing_else_is(students: Path,
 
     assert outcomes(again) == outcomes(mended)
     assert [row.changed for row in again.rows] == [{}] * 4  # no score is no earlier mark
+
+
+@pytest.mark.parametrize("file", ["kata.toml", "scenario.py", "checks.py", "worker.py"])
+def test_what_a_mark_stands_on_counts_a_katas_own_worker_too(tmp_path: Path, file: str) -> None:
+    folder = tmp_path / KATA.slug
+    shutil.copytree(KATA.folder, folder)
+    (folder / "worker.py").write_text("def pay(world):\n    return 'paid'\n", encoding="utf-8")
+    before = grounds.digest_of(katas.load(folder))
+
+    with (folder / file).open("a", encoding="utf-8") as end:
+        end.write("\n")
+
+    assert grounds.digest_of(katas.load(folder)) != before
 
 
 def test_a_kata_that_changed_is_graded_again_and_the_difference_shown(students: Path, tmp_path: Path) -> None:
