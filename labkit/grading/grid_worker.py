@@ -14,14 +14,12 @@ from typing import Any
 
 from labkit.errors import LabError
 from labkit.grading import confinement, grounds
-from labkit.grading.account import Allowance
-from labkit.grading.judging import MOST_TRIES
+from labkit.grading.judging import MOST_TASK_S, MOST_TRIES
 from labkit.harness.pool import WarmProcess
 from labkit.learning import katas
 
 CHILD = "labkit.grading.judge_process"
 LOOK_EVERY_S = 0.2
-MOST_TASK_S = MOST_TRIES * Allowance().wall_s + 60.0
 _mine = threading.local()  # a judging process for each of the worker's threads
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from labkit.errors import Conflict
 from labkit.grading import confinement, judge_process
 from labkit.grading.confinement import Level
-from labkit.grading.judging import Ran, Task
+from labkit.grading.judging import MOST_TASK_S, Ran, Task
 from labkit.grading.stage import load_stage
 from labkit.harness.folders import unused_name
 from labkit.harness.pool import Pool
@@ -25,9 +25,10 @@ from labkit.learning.katas import Kata
 
 
 class Judges(Pool):
-    """Processes that judge.  An answer at which they die has no score; the others have theirs."""
+    """Processes that judge.  An answer at which they die, or hang, has no score; the others have theirs."""
 
     module = judge_process.__name__
+    most_task_s = MOST_TASK_S
 
     def given_up(self, _task: tuple[Any, ...], deaths: int) -> dict[str, Any]:
         """What stands for the answer."""

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -23,6 +25,7 @@ from labkit.errors import HarnessError, LabError
 
 MOST_TRIES = 2
 GRACE_S = 5.0  # for a warm process to kill what its child has started
+LOOK_EVERY_S = 1.0  # for one that takes too long
 
 
 def usable_cores() -> int:
@@ -49,11 +52,12 @@ class WarmProcess:
         self.socket = ours
         self.pid = self._process.pid
         self.task: int | None = None
+        self._began_s = 0.0
         self._received = b""
 
     def send(self, number: int, name: str, arguments: Sequence[Any]) -> None:
         """Give it one task."""
-        self.task = number
+        self.task, self._began_s = number, time.monotonic()
         with suppress(OSError):  # it has died: receive() will see the end of file
             self.socket.sendall(json.dumps([name, *arguments]).encode() + b"\n")
 
@@ -76,9 +80,15 @@ class WarmProcess:
         """Whether it has not ended yet."""
         return self._process.poll() is None
 
+    def end_after(self, most_s: float) -> None:
+        """Kill it where it has been at its task for longer; that it has died is seen as ever."""
+        if self.task is not None and time.monotonic() - self._began_s > most_s:
+            self._process.kill()
+
     def close(self) -> None:
         """End it, its child, and whatever that child has started."""
         self._process.terminate()
+        self._process.send_signal(signal.SIGCONT)  # one that was stopped hears it only then
         try:
             self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
@@ -88,9 +98,13 @@ class WarmProcess:
 
 
 class Pool:
-    """A few warm processes, with `module` as their main program.  Use it as a context, and from the thread that made it."""
+    """A few warm processes, with `module` as their main program.  Use it as a context, and from the thread that made it.
+
+    One that is longer at a task than `most_task_s` is ended, as if it had died; None is for ever.
+    """
 
     module = "labkit.harness.warm"
+    most_task_s: float | None = None
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or usable_cores()
@@ -135,7 +149,8 @@ class Pool:
             try:
                 busy = sum(self._next(warm, waiting, tasks) for warm in self._warm)
                 while busy:
-                    for key, _ in selector.select():
+                    self._end_slow()
+                    for key, _ in selector.select(self.most_task_s and min(LOOK_EVERY_S, self.most_task_s)):
                         warm, number = key.data, key.data.task
                         answer = warm.receive()
                         if answer == {}:
@@ -171,6 +186,11 @@ class Pool:
         name, *arguments = tasks[number]
         warm.send(number, name, arguments)
         return 1
+
+    def _end_slow(self) -> None:
+        if self.most_task_s is not None:
+            for warm in self._warm:
+                warm.end_after(self.most_task_s)
 
     def _abandon(self) -> None:
         """End the warm processes that are still at work: nobody waits for their answers any more."""

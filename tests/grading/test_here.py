@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 from pathlib import Path
 
@@ -13,12 +14,29 @@ from labkit.grading import confinement, here
 from labkit.grading.confinement import Level
 from labkit.grading.here import Here, Judges
 from labkit.grading.judging import NOTHING, Task
+from labkit.harness.pool import WarmProcess
 from labkit.learning import katas
 
 KATA = katas.find("k03")
 TASK = Task(KATA.slug, NOTHING.format(function=KATA.exercise))
 LEVEL = confinement.choose("auto")
 pytestmark = pytest.mark.sandbox
+
+
+class Stopped(Judges):
+    """Processes that are stopped as soon as they are there."""
+
+    most_task_s = 0.1
+
+    def start(self, tasks: int) -> None:
+        super().start(tasks)
+        for judge in self._warm:
+            os.kill(judge.pid, signal.SIGSTOP)
+
+    def _replace(self, dead: WarmProcess, selector: selectors.BaseSelector) -> WarmProcess:
+        fresh = super()._replace(dead, selector)
+        os.kill(fresh.pid, signal.SIGSTOP)
+        return fresh
 
 
 class Dying(Judges):
@@ -41,8 +59,11 @@ def test_a_process_that_was_killed_is_replaced_and_its_answer_judged() -> None:
     assert not place.scratch.exists()
 
 
-def test_an_answer_at_which_it_dies_again_has_no_score_and_stops_no_other() -> None:
-    with Dying(1) as judges:
+@pytest.mark.parametrize("kind", [Dying, Stopped])
+def test_an_answer_at_which_it_dies_or_hangs_again_has_no_score_and_stops_no_other(
+    kind: type[Judges],
+) -> None:
+    with kind(1) as judges:
         place = Here(judges, LEVEL, [KATA], Path("/nowhere"))
 
         found = list(place.judge([TASK, TASK]))
