@@ -195,9 +195,11 @@ class Classroom:
         asked = [slug for slug, bare in found.items() if bare is None]
         tasks = [Task(slug, NOTHING.format(function=katas[slug].exercise)) for slug in asked]
         for number, ran in self.place.judge(tasks):
-            if ran.sweep is not None:
+            swept = None if ran.sweep is None else sweep_files.from_json(ran.sweep)
+            # A run that could not be judged was disturbed: kept, it would change everybody's marks for good.
+            if swept is not None and all(one.outcome == "judged" for one in swept.all_results):
                 slug = asked[number]
-                found[slug] = Bare.of(sweep_files.from_json(ran.sweep)).as_json
+                found[slug] = Bare.of(swept).as_json
                 self.book.put(names[slug], json.dumps(found[slug]))
         self._bare |= {slug: Bare.from_json(bare) for slug, bare in found.items() if bare is not None}
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,10 @@ from labkit.grading import classroom, gradebook, grounds, results
 from labkit.grading.beforehand import Bare
 from labkit.grading.classroom import ClassResult, Classroom
 from labkit.grading.judging import Ran, Task
+from labkit.harness import sweep_files
 from labkit.learning import katas
 from labkit.learning.katas import Kata
+from labkit.observations import CrashPoint, PointResult, Sweep, TrialOutcome
 
 KATA = katas.load(Path(__file__).parents[2] / "katas" / "k03_missing_ack")
 BARE = Bare(known={"labels": ["1 BEGIN at line 3"], "groups": [[1]]})
@@ -33,10 +36,14 @@ class Elsewhere:
     works: bool = True
     named_level: str = "nowhere"
     asked: list[Task] = field(default_factory=list)
+    bare: dict[str, Any] | None = None
 
     def judge(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Ran]]:
         self.asked += [Task.from_json(json.loads(json.dumps(task.as_json))) for task in tasks]
         for number, task in sorted(enumerate(tasks), reverse=self.backwards):
+            if task.variant is None and self.bare is not None:
+                yield number, Ran("judged", "", self.bare)
+                continue
             outcome = task.source.rpartition("# ")[2].strip() if self.works else "infra_error"
             yield number, Ran(outcome, f"because {outcome}", None)
 
@@ -82,6 +89,26 @@ def test_what_a_bare_starter_shows_of_crashes_goes_with_every_answer(students: P
 
     assert [task.known for task in place.asked] == [BARE.known] * 3
     assert all(task.variant is not None for task in place.asked)
+
+
+@pytest.mark.parametrize(("outcome", "is_kept"), [("judged", True), ("timed_out", False)])
+def test_a_bare_starter_that_was_disturbed_decides_nothing(
+    students: Path, tmp_path: Path, outcome: TrialOutcome, is_kept: bool
+) -> None:
+    """Where it seems not to pass, doing nothing would be worth points in this gradebook from then on."""
+    control = PointResult((), "judged", (), (), {}, {}, "", "")
+    point = CrashPoint(1, "statement", "1 BEGIN at line 3", 3)
+    disturbed = PointResult((point,), outcome, (), (), {}, {}, "", "")
+    places = ("a.py", "pay"), ("b.py", "resume")
+    bare = Sweep("k03", "kill", "1", *places, {}, (point,), control, (disturbed,), ())
+    place = Elsewhere(tmp_path / "scratch", bare=sweep_files.to_json(bare))
+
+    with gradebook.opened(tmp_path / "out") as book:
+        result = Classroom(book, place, [KATA]).grade(students, lambda _learner: None)
+        kept = book.setting(f"bare {KATA.slug} {grounds.digest_of(KATA)}", "null")
+
+    assert (kept != "null") is is_kept
+    assert outcomes(result)["ann"] == ("malformed" if is_kept else "infra_error")
 
 
 def test_what_is_no_score_is_asked_for_again_and_nothing_else_is(students: Path, tmp_path: Path) -> None:
