@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 from nbformat import NotebookNode
 
 from labkit.errors import LabError
-from labkit.grading import engine
+from labkit.grading import engine, variants
 from labkit.grading.stage import load_stage
+from labkit.grading.variants import Variant
+from labkit.harness.known import known_from
 from labkit.harness.pool import Pool
 from labkit.learning import predict
 from labkit.learning.katas import Kata
@@ -24,6 +26,10 @@ CELLS = range(14, 24)
 WORDS_A_CELL, WORDS_MEDIAN, WORDS_IN_ALL = 90, 55, 600
 LINES_A_CELL, LINES_MEDIAN = 12, 4
 FEWEST_HINTS = 2
+OTHER_WORLDS = (
+    Variant(2, 1, 2000),
+    Variant(98, 7, 899_999),
+)  # the least and the most that a learner can draw
 FEWEST_WORDS = 3  # of a line that would give something away
 
 
@@ -80,6 +86,19 @@ def _depths(kata: Kata) -> Iterator[str]:
         solution = _answer(editions.lesson(kata), folder)
         for depth in ("2", "all"):
             yield from _falls_short(engine.grade(stage, solution, depth, pool))
+
+
+def _worlds(kata: Kata) -> Iterator[str]:
+    """What a class takes for known of a kata's own worker is so in worlds of other values (docs/grading.md)."""
+    own = load_stage(kata)
+    with Pool() as pool, TemporaryDirectory(prefix="lab-gate-") as folder:
+        starter = _answer(editions.learner(kata), folder)
+        if Path(own.exercise(starter).first.file) == starter:
+            return
+        stages = [own, *(variants.staged(own, values) for values in OTHER_WORLDS)]
+        known = [known_from(engine.grade(stage, starter, pool=pool)) for stage in stages]
+        if not known[0] or any(one != known[0] for one in known):
+            yield "which crashes of its first worker leave the same bytes is another thing in another world"
 
 
 def _falls_short(sweep: Sweep) -> Iterator[str]:
@@ -194,6 +213,7 @@ QUESTIONS: dict[str, Callable[[Kata], Iterator[str]]] = {
     "predictions": _predictions,
     "exercise": _exercise,
     "depths": _depths,
+    "worlds": _worlds,
     "leaks": _leaks,
     "model notebook": _model,
     "built": _built,

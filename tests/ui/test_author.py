@@ -128,6 +128,28 @@ def test_what_may_not_ship_is_named(
     assert all(fault.startswith(f"{MODEL}: {question}: ") for fault in found)
 
 
+def test_a_first_worker_whose_way_depends_on_amounts_may_not_ship(kata: Kata) -> None:
+    """Here it leaves a file at two of its lines, where it pays much: all labels stay the same."""
+    worker = (ROOT / "labkit" / "harness" / "workers" / "payment.py").read_text(encoding="utf-8")
+    note = "__import__('pathlib').Path('much')"
+    lines = (
+        f"    {note}.touch() if operation.action.amount_minor > 100_000 else None\n",
+        f"    {note}.unlink(missing_ok=True)\n",
+    )
+    requested = "    world.reached(Boundary.BEFORE_EFFECT)\n"
+    (kata.folder / "worker.py").write_text(
+        worker.replace(requested, lines[0] + requested + lines[1]), encoding="utf-8"
+    )
+    rewrite(
+        kata.folder / "scenario.py", 'PAY = Handler(Path(payment.__file__), "pay")',
+        'PAY = Handler(Path(__file__).with_name("worker.py"), "pay")',
+    )  # fmt: skip
+
+    [fault] = faults(kata, "worlds")
+
+    assert "leave the same bytes is another thing in another world" in fault
+
+
 def test_a_mutant_less_kata_may_not_ship(kata: Kata) -> None:
     shutil.rmtree(kata.folder / "mutants")
 
