@@ -18,8 +18,8 @@ from labkit.observations import Sweep
 class Bare:
     """What a bare starter shows: `free` are the crash points at which it passes all the same.
 
-    Nobody earns anything there.  `known` says which crashes leave the same bytes.  Where the first run is the kata's own worker, that holds
-    for every answer.
+    Nobody earns anything there.  `known` says which crashes leave the same bytes.  Where the first run is
+    the kata's own worker, that holds for every answer.
     """
 
     free: frozenset[str] = frozenset()
