@@ -15,6 +15,8 @@ from labkit.harness import alike, answers, sweeps
 from labkit.harness.pool import Pool
 from labkit.observations import Sweep
 
+from .counting import Counting
+
 ROOT = Path(__file__).parents[2]
 WORKERS = ROOT / "labkit" / "harness" / "workers"
 ORDERS = ROOT / "data" / "examples" / "orders"
@@ -24,18 +26,6 @@ HANDLERS = {
     "an order paid once": Request(str(ORDERS / "right.py")),
     "an order paid twice": Request(str(ORDERS / "new_key.py")),
 }
-
-
-class Counting(Pool):
-    """A pool that counts what it is asked to do."""
-
-    def __init__(self, jobs: int) -> None:
-        super().__init__(jobs)
-        self.asked: Counter[str] = Counter()
-
-    def run(self, tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Any], None, None]:
-        self.asked.update(task[0] for task in tasks)
-        return super().run(tasks)
 
 
 @pytest.fixture(scope="module")

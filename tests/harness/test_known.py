@@ -17,6 +17,8 @@ from labkit.harness.pool import Pool
 from labkit.learning import katas
 from labkit.observations import Sweep
 
+from .counting import Counting
+
 ROOT = Path(__file__).parents[2]
 WORKERS = ROOT / "labkit" / "harness" / "workers"
 OTHER_WORLD = Variant(7, 3, 4711, draws=((21, 5), (34, 2)))
@@ -116,3 +118,16 @@ def test_of_an_answer_that_runs_first_itself_nothing_is_known(pool: Pool, tmp_pa
     job = engine.job_of(stage, stage.exercise(answer), tmp_path)
 
     assert engine.for_once(job, replace(stage, known={"labels": [], "groups": []}), answer).known == {}
+
+
+def test_a_way_that_is_known_is_gone_once_without_a_fault_and_any_other_one_twice(
+    stage: Stage, known: dict[str, Any], right: Path
+) -> None:
+    elsewhere = known | {"labels": [*known["labels"][:-1], "36 returned late"]}
+    asked = []
+    for given in (known, elsewhere, {}):
+        with Counting(1) as pool:
+            in_another_world(stage, right, pool, given)
+        asked.append(pool.asked["control"])
+
+    assert asked == [1, 3, 2]  # that it goes another way is seen in a run
