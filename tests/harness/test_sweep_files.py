@@ -50,11 +50,20 @@ def test_a_sweep_comes_back_as_it_was(depth: str, tmp_path: Path, request: pytes
     assert found.verdicts == {"exactly_one", "duplicate"}
 
 
+def test_which_crashes_were_spared_comes_back(swept: Sweep) -> None:
+    first, second, *others = swept.results
+    given = replace(swept, results=(first, replace(second, is_killed=False), *others))
+
+    found = sweep_files.from_json(sweep_files.to_json(given))
+
+    assert [one.is_killed for one in found.results] == [True, False, *(True for _ in others)]
+
+
 def test_a_file_of_the_first_version_has_a_recovery_for_every_point(swept: Sweep, tmp_path: Path) -> None:
     """It was written when none were shared, and knew no field for it."""
     document = sweep_files.to_json(swept)
     for result in (document["sweep"]["control"], *document["sweep"]["results"]):
-        del result["same_bytes_as"]
+        del result["same_bytes_as"], result["is_killed"]
     document["schema_version"] = 1
     del document["digest"]
     (tmp_path / "old.json").write_text(
@@ -65,6 +74,7 @@ def test_a_file_of_the_first_version_has_a_recovery_for_every_point(swept: Sweep
 
     assert found == swept
     assert found.recoveries == len(found.results)
+    assert all(one.is_killed for one in found.results)
 
 
 def test_two_writes_of_one_sweep_are_the_same_bytes(swept: Sweep, tmp_path: Path) -> None:
