@@ -10,7 +10,7 @@ find: there every schedule is carried out by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from labkit.harness import known
 from labkit.harness.alike import Alike, Store, shared
@@ -117,7 +117,7 @@ def is_shared(job: SweepJob) -> bool:
 
 def first_kills(job: SweepJob, points: Points) -> dict[Schedule, Task]:
     """A kill of the first run at each of its points."""
-    given = replace(job, known={}).as_json
+    given = job.as_json
     return {(point["number"],): ("kill", given, START, point, job.witness) for point in points}
 
 
@@ -167,7 +167,7 @@ def recovered(
     job: SweepJob, pool: Pool, groups: list[Alike], steps: Steps, counts: bool
 ) -> dict[Schedule, Answer]:
     """The recovery from what each group has left, by the first of its schedules."""
-    given = replace(job, known={}).as_json
+    given = job.as_json
     tasks: dict[Schedule, Task] = {group.first: ("recover", given, group.left, counts) for group in groups}
     steps.total += len(tasks)
     found: dict[Schedule, Answer] = {}

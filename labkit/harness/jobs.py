@@ -87,8 +87,8 @@ class SweepJob:
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """For the pipe."""
-        return asdict(self)
+        """For the pipe, without what is known: who carries out a crash takes nothing for known."""
+        return asdict(replace(self, known={}))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> SweepJob:
