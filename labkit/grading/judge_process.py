@@ -77,15 +77,15 @@ def main() -> None:
     leave_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends who has started us, and that ends us
     judging = Judging()
-    with (
-        judging.open,
-        suppress(ConnectionError, TimeoutError),
-        socket.socket(fileno=int(sys.argv[1])) as asker,
-    ):
-        asker.settimeout(IDLE_S)
-        for line in asker.makefile("rb"):
-            _name, asked = json.loads(line)
-            asker.sendall(json.dumps({"answer": answer_to(judging, asked)}).encode() + b"\n")
+    with judging.open:
+        with suppress(ConnectionError, TimeoutError), socket.socket(fileno=int(sys.argv[1])) as asker:
+            asker.settimeout(IDLE_S)
+            for line in asker.makefile("rb"):
+                _name, asked = json.loads(line)
+                asker.sendall(json.dumps({"answer": answer_to(judging, asked)}).encode() + b"\n")
+        signal.signal(
+            signal.SIGTERM, signal.SIG_IGN
+        )  # a second reason to end must not cut the clean-up short
 
 
 def answer_to(judging: Judging, asked: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,32 @@ def test_an_answer_at_which_it_dies_or_hangs_again_has_no_score_and_stops_no_oth
 
     assert [(number, ran.outcome) for number, ran in found] == [(0, "infra_error"), (1, "infra_error")]
     assert {ran.why for _, ran in found} == {"the process that judges has died at it, 2 times"}
+
+
+def is_running(pid: str) -> bool:
+    """Whether a process is there, and not only its exit code."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_a_process_that_is_ended_while_it_cleans_up_leaves_nothing() -> None:
+    """Whoever asked has died: its socket is closed, and Linux sends the signal."""
+    with here.here(LEVEL, 1, [KATA]) as place:
+        place.scratch.mkdir()
+        place.scratch.chmod(0o711)
+        list(place.judge([TASK]))
+        [judge] = place.judges._warm
+
+        [warm] = Path(f"/proc/{judge.pid}/task/{judge.pid}/children").read_text().split()
+
+        judge.socket.shutdown(socket.SHUT_WR)
+        while is_running(warm):  # it is ended first
+            pass
+        os.kill(judge.pid, signal.SIGTERM)
+        judge._process.wait(20)
+
+        assert list(place.scratch.iterdir()) == []
 
 
 @pytest.mark.parametrize(
